@@ -28,6 +28,7 @@ import { endTicket } from '../service/harness.ts'
 import { ownDatabase } from '../setup/login.ts'
 import { type Harness, INTERNAL, NOON, type Tenant, useHarness } from './harness.ts'
 
+const IN_SEPTEMBER = Date.UTC(2026, 8, 15, 12)
 const OCTOBER = Date.UTC(2026, 9, 20, 12)
 const FEES = { simMonthlyFee: 1.5, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 2.25 }
 
@@ -87,11 +88,14 @@ export async function freshSim(estate: Pick<Estate, 'tenant' | keyof Marks>): Pr
   return created[0]
 }
 
-export async function freshTariff({ tenant, word }: Pick<Estate, 'tenant' | keyof Marks>): Promise<number> {
-  const terms = { baseTariffGb: 1, simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 }
-  const tariff = { displayName: `${word} tariff ${next()}`, type: 0, standardTariff: terms }
-  return (await made(tenant.inside('POST', '/internal/tariffs', tariff))).id
-}
+export const plainTariff = (displayName: string) => ({
+  displayName,
+  type: 0,
+  standardTariff: { baseTariffGb: 1, simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 },
+})
+
+export const freshTariff = async ({ tenant, word }: Estate): Promise<number> =>
+  (await made(tenant.inside('POST', '/internal/tariffs', plainTariff(`${word} tariff ${next()}`)))).id
 
 /** Opens a ticket and completes it without a carrier. @returns its id */
 async function carriedOut(
@@ -131,15 +135,9 @@ export async function watchdogSuspendedSim(
  * @returns the SIM's id and the cycle's key
  */
 export async function queuedInSeptember(estate: Estate, change: object): Promise<{ id: number; key: string }> {
-  const { harness, tenant } = estate
-  const { now } = harness
   const { id } = await activeSim(estate)
-  harness.now = Date.parse('2026-09-15T12:00:00Z')
-  try {
-    await made(tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, change))
-  } finally {
-    harness.now = now
-  }
+  const queue = () => made(estate.tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, change))
+  await estate.harness.at(IN_SEPTEMBER, queue)
   return { id, key: '2026-09' }
 }
 
@@ -152,15 +150,8 @@ export async function suspendedSim(estate: Pick<Estate, 'harness' | 'tenant' | '
 /** An order on which these steps were taken. @returns its id */
 export async function freshOrder(estate: Pick<Estate, 'tenant' | keyof Marks>, type: 1 | 2, ...steps: string[]) {
   const { tenant, word } = estate
-  const { id } = await made(
-    tenant.ask('POST', '/api/orders', {
-      type,
-      quantity: 1,
-      shippingCompany: `${word} Ltd`,
-      shippingLine1: `1 ${word} Lane`,
-      shippingCity: `${word} City`,
-    }),
-  )
+  const address = { shippingCompany: `${word} Ltd`, shippingLine1: `1 ${word} Lane`, shippingCity: `${word} City` }
+  const { id } = await made(tenant.ask('POST', '/api/orders', { type, quantity: 1, ...address }))
   for (const step of steps) {
     const body = step === 'ship' ? shipment(estate) : undefined
     await made(tenant.inside('POST', `/internal/orders/${id}/${step}`, body))
@@ -200,19 +191,11 @@ async function anEstate(harness: Harness, tenant: Tenant, marks: Marks): Promise
 
   const soFar = { ...marks, harness, tenant, poolId }
   const sim = await activeSim(soFar)
-  const use = (at: number, imei: string) =>
-    inside('POST', '/internal/usage', {
-      records: [
-        {
-          recordId: `${word}-${next()}`,
-          simId: sim.id,
-          at: new Date(at).toISOString(),
-          bytesDown: 9_000_000,
-          smsCount: 2,
-          imei,
-        },
-      ],
-    })
+  const use = (instant: number, imei: string) => {
+    const [recordId, at] = [`${word}-${next()}`, new Date(instant).toISOString()]
+    const record = { recordId, simId: sim.id, at, bytesDown: 9_000_000, smsCount: 2, imei }
+    return inside('POST', '/internal/usage', { records: [record] })
+  }
   await use(OCTOBER, '490154203237518')
   harness.now = NOON
   await use(NOON, '356938035643809')
@@ -220,11 +203,8 @@ async function anEstate(harness: Harness, tenant: Tenant, marks: Marks): Promise
   await inside('POST', '/internal/cycles/2026-10/close')
   // A slice of the next cycle, which is being opened ahead.
   await inTenant(harness.store, tenant.id, (tx) => openSlice(tx, nextCycle('P1M', cycleAt('P1M', NOON)), 1))
-  await evaluateSubjects(
-    harness.store,
-    { rules: rulesInForce(), ...INTERNAL.workflowOptions, groupFirstMs: 0, groupNextMs: 0 },
-    tenant.id,
-  )
+  const options = { rules: rulesInForce(), ...INTERNAL.workflowOptions, groupFirstMs: 0, groupNextMs: 0 }
+  await evaluateSubjects(harness.store, options, tenant.id)
   await mailsSent(harness, tenant.id)
 
   const workflowId = `suspend-on-overage:${tenant.id}:${sim.id}:2026-11`
@@ -273,34 +253,13 @@ async function unfinished(estate: Estate): Promise<void> {
   const webhook = await inside('POST', '/internal/webhooks', { url: `https://${word}.example/hook` })
   await inside('POST', `/internal/webhooks/${webhook.id}/test`, undefined)
 
-  await inTenant(harness.store, tenant.id, (tx) =>
-    insertShadowEntries(tx, [
-      {
-        dedupeKey: `sim-silent/sim/${simId}/fired`,
-        does: 'mail',
-        rule: 'sim-silent',
-        ruleVersion: 1,
-        simId,
-        poolId: null,
-        level: LogLevel.Warning,
-        message: `${word} is silent`,
-        cycleKey: '2026-11',
-      },
-    ]),
-  )
-  await inTenant(harness.store, tenant.id, (tx) =>
-    noteWould(tx, [
-      {
-        kind: 'sim',
-        id: simId,
-        rule: 'sim-silent',
-        cycleKey: '2026-11',
-        ruleVersion: 1,
-        target: 'self',
-        reason: `${word} is silent`,
-      },
-    ]),
-  )
+  const silent = { rule: 'sim-silent', ruleVersion: 1, cycleKey: '2026-11' }
+  const message = `${word} is silent`
+  const shadow = { ...silent, simId, poolId: null, does: 'mail', level: LogLevel.Warning, message } as const
+  await inTenant(harness.store, tenant.id, async (tx) => {
+    await insertShadowEntries(tx, [{ dedupeKey: `sim-silent/sim/${simId}/fired`, ...shadow }])
+    await noteWould(tx, [{ ...silent, kind: 'sim', id: simId, target: 'self', reason: message }])
+  })
 
   await made(harness.operate('POST', '/internal/rules/backtests', { tenantId: tenant.id }))
 
@@ -308,7 +267,7 @@ async function unfinished(estate: Estate): Promise<void> {
   await inside('POST', `/internal/cycles/${key}/changes/apply`, { kind: 'move', afterSimId: id - 1, throughSimId: id })
   // The first slice of a statement that is not complete.
   await inTenant(harness.store, tenant.id, async (tx) => {
-    const september = cycleAt('P1M', Date.parse('2026-09-15T12:00:00Z'))
+    const september = cycleAt('P1M', IN_SEPTEMBER)
     await openCycle(tx, september)
     await stateSlice(tx, september, 1)
   })
@@ -333,11 +292,8 @@ export function useEstates(options: Parameters<typeof useHarness>[0] = {}) {
     const marks = { word: 'meadowlark', firstId: 71_000_000, iccidPrefix: '894450017100' }
     estates.ours = await anEstate(harness, tenant, marks)
     await unfinished(estates.ours)
-    estates.theirs = await anEstate(harness, other, {
-      word: 'bittern',
-      firstId: 82_000_000,
-      iccidPrefix: '894450018200',
-    })
+    const theirMarks = { word: 'bittern', firstId: 82_000_000, iccidPrefix: '894450018200' }
+    estates.theirs = await anEstate(harness, other, theirMarks)
     await unfinished(estates.theirs)
   }, 60_000)
   return estates
@@ -399,11 +355,8 @@ const namesIn = (text: string): Set<string> =>
   new Set([UUID, LONG_NUMBER, ID].flatMap((pattern) => text.match(pattern) ?? []))
 
 /** @returns a function that finds a tenant's values in a response, except those that the request contains */
-export async function spyOn({
-  harness,
-  tenant,
-  word,
-}: Estate): Promise<(answer: string, question: string) => string[]> {
+export async function spyOn(estate: Estate): Promise<(answer: string, question: string) => string[]> {
+  const { harness, tenant, word } = estate
   const { id: otherId } = tenant.id === harness.tenant.id ? harness.other : harness.tenant
   const shared = namesIn(`${await rowsOf(harness, otherId)} ${await rowsOf(harness, null)}`)
   const own = new Set([...namesIn(await rowsOf(harness, tenant.id))].filter((name) => !shared.has(name)))

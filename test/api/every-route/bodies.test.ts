@@ -1,33 +1,26 @@
 /** What no operation takes of a body: other types, charsets, codings and bytes, and names that stand twice. */
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { internalOpenapiDocument, openapiDocument } from '../../../api/openapi.ts'
 import { useHarness } from '../harness.ts'
-import { fill, type Paths } from './samples.ts'
+import { fill, LISTENERS, PATHS } from './samples.ts'
 
 const harness = useHarness()
-const asks = {
-  public: (...[method, url, body, headers]: Parameters<typeof harness.tenant.ask>) =>
-    harness.tenant.ask(method, url, body, headers),
-  internal: (...[method, url, body, headers]: Parameters<typeof harness.tenant.ask>) =>
-    harness.tenant.inside(method, url, body, headers),
-}
-const documents = { public: await openapiDocument(), internal: await internalOpenapiDocument() }
 
-const operations = Object.entries(documents).flatMap(([listener, document]) =>
-  Object.entries((document as { paths: Paths }).paths).flatMap(([path, item]) =>
-    Object.entries(item).flatMap(([method, { requestBody }]) => {
-      if (method === 'get') return []
-      const types = Object.keys(requestBody?.content ?? {})
+const operations = LISTENERS.flatMap((listener) =>
+  Object.entries(PATHS[listener]).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([name, { requestBody }]) => {
+      if (name === 'get') return []
+      const [method, types] = [name.toUpperCase(), Object.keys(requestBody?.content ?? {})]
       const send = (body: string | Buffer, headers: Record<string, string>) =>
-        asks[listener as keyof typeof asks](method.toUpperCase(), fill(path, '1'), body, headers)
-      return [{ call: `${method.toUpperCase()} ${path}`, types, send }]
+        harness.tenant[listener === 'outside' ? 'ask' : 'inside'](method, fill(path, '1'), body, headers)
+      return [{ call: `${method} ${path}`, types, send }]
     }),
   ),
 )
 const USAGE = 'POST /internal/usage'
 const JSON_TYPE = { 'content-type': 'application/json' }
-const unpacked = operations.filter(({ call }) => call !== USAGE)
+/** Of a body; JSON where none is taken. */
+const typesOf = (types: string[]) => (types.length === 0 ? ['application/json'] : types)
 const withBody = operations.filter(({ types }) => types.length > 0)
 
 describe('a body', () => {
@@ -37,12 +30,8 @@ describe('a body', () => {
   })
 
   test.each(withBody)('of $call has a type that is documented, or 415 names those', async ({ types, send }) => {
-    for (const type of [
-      'application/xml',
-      'text/plain',
-      'application/octet-stream',
-      'multipart/form-data; boundary=x',
-    ]) {
+    const others = ['application/xml', 'text/plain', 'application/octet-stream', 'multipart/form-data; boundary=x']
+    for (const type of others) {
       const answer = await send('{}', { 'content-type': type })
 
       expect(answer).toMatchObject({ status: 415, headers: { accept: types.join(', ') } })
@@ -52,10 +41,8 @@ describe('a body', () => {
   })
 
   test.each(operations)('of $call in another charset is 415', async ({ types, send }) => {
-    for (const type of types.length === 0 ? ['application/json'] : types) {
-      const answer = await send('{}', { 'content-type': `${type}; charset=ISO-8859-1` })
-
-      expect(answer).toMatchObject({
+    for (const type of typesOf(types)) {
+      expect(await send('{}', { 'content-type': `${type}; charset=ISO-8859-1` })).toMatchObject({
         status: 415,
         headers: { accept: expect.stringContaining('application/json') },
         body: { detail: "Content-Type: got charset 'ISO-8859-1', expected utf-8." },
@@ -63,7 +50,7 @@ describe('a body', () => {
     }
   })
 
-  test.each(operations)('of $call in another coding is 415', async ({ call, send }) => {
+  test.each(operations)('of $call in another coding, or packed without a word, is 415', async ({ call, types, send }) => {
     const codings = call === USAGE ? ['br', 'gzip, gzip'] : ['gzip', 'X-GZIP', 'br']
     for (const coding of codings) {
       const answer = await send(gzipSync('{}'), { ...JSON_TYPE, 'content-encoding': coding })
@@ -75,13 +62,8 @@ describe('a body', () => {
       })
       expect(answer.headers).not.toHaveProperty('accept')
     }
-  })
-
-  test.each(unpacked)('of $call that is packed without a word is 415', async ({ types, send }) => {
-    for (const type of types.length === 0 ? ['application/json'] : types) {
-      const answer = await send(gzipSync('{}'), { 'content-type': type })
-
-      expect(answer).toMatchObject({
+    for (const type of call === USAGE ? [] : typesOf(types)) {
+      expect(await send(gzipSync('{}'), { 'content-type': type })).toMatchObject({
         status: 415,
         headers: { 'accept-encoding': 'identity' },
         body: { detail: 'Content-Encoding: got none, though the body is packed with gzip.' },

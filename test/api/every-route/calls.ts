@@ -20,6 +20,7 @@ import {
   next,
   queuedInSeptember,
   shipment,
+  plainTariff,
   suspendedSim,
   watchdogSuspendedSim,
 } from '../full-tenant.ts'
@@ -77,15 +78,6 @@ async function stoppedRun(estate: Estate) {
   await estate.harness.terminate(run.path.workflowId)
   return run
 }
-/** A mail that was given up. */
-async function givenUpMail({ tenant, harness }: Estate) {
-  const id = `<given-up-${next()}@simherd>`
-  await inTenant(harness.store, tenant.id, ({ q, now }) =>
-    sql`insert into deliveries (mail_id, recipient, kind, status, next_attempt_at, created_at)
-        values (${id}, 'billing@meadow.example', 'cause', 'failed', ${now}, ${now})`.execute(q),
-  )
-  return { path: { id } }
-}
 /** Id of a SIM for which an alert fires. */
 async function firingSim(estate: Estate): Promise<number> {
   const { id } = await activeSim(estate)
@@ -96,21 +88,25 @@ async function firingSim(estate: Estate): Promise<number> {
   )
   return id
 }
-/** A mail that was sent, with what it said. */
-async function sentMail({ tenant, harness }: Estate) {
-  const id = `<sent-${next()}@simherd>`
-  const body = { subject: 'Sent', text: 'Sent', html: '<p>Sent</p>', headers: {}, attachments: [] }
-  await inTenant(harness.store, tenant.id, async (tx) => {
-    await sql`insert into deliveries (mail_id, recipient, kind, status, next_attempt_at, created_at)
-              values (${id}, 'billing@meadow.example', 'cause', 'sent', ${tx.now}, ${tx.now})`.execute(tx.q)
-    await insertBody(tx, id, body)
-  })
-  return { path: { id } }
+/** A mail that has ended so. */
+const mail =
+  (status: 'sent' | 'failed') =>
+  async ({ tenant, harness }: Estate) => {
+    const id = `<${status}-${next()}@simherd>`
+    const body = { subject: 'Sent', text: 'Sent', html: '<p>Sent</p>', headers: {}, attachments: [] }
+    await inTenant(harness.store, tenant.id, async (tx) => {
+      await sql`insert into deliveries (mail_id, recipient, kind, status, next_attempt_at, created_at)
+                values (${id}, 'billing@meadow.example', 'cause', ${status}, ${tx.now}, ${tx.now})`.execute(tx.q)
+      await insertBody(tx, id, body)
+    })
+    return { path: { id } }
+  }
+/** Posts inside. @returns the path of the result */
+const made = async ({ tenant }: Estate, url: string, body?: object) => {
+  const answer = await tenant.inside('POST', url, body)
+  return { path: { id: answer.body.id as number | string } }
 }
-const openSilence = async ({ tenant, simId }: Estate) => {
-  const body = { simId, lasts: 'PT1H', reason: 'The meter is replaced' }
-  return { path: { id: (await tenant.inside('POST', '/internal/silences', body)).body.id as number } }
-}
+const aSilence = ({ simId }: Estate) => ({ simId, lasts: 'PT1H', reason: 'The meter is replaced' })
 /** An address of its own: a tenant may have 20, so it removes all copies but the newest. */
 async function newAddress({ tenant }: Estate) {
   const { body } = await tenant.inside('GET', '/internal/addresses')
@@ -118,10 +114,7 @@ async function newAddress({ tenant }: Estate) {
   for (const { id } of copies.slice(0, -5)) await tenant.inside('DELETE', `/internal/addresses/${id}`)
   return { kind: 'copy', email: `copy-${next()}@meadow.example` }
 }
-async function freshAddress(estate: Estate) {
-  const { body } = await estate.tenant.inside('POST', '/internal/addresses', await newAddress(estate))
-  return { path: { id: body.id as number } }
-}
+const freshAddress = async (estate: Estate) => made(estate, '/internal/addresses', await newAddress(estate))
 const WEBHOOK = { url: 'https://ops.meadow.example/simherd', events: ['cycle.closed'] }
 /** Removes all webhooks but the newest: a tenant may have ten. */
 async function roomForWebhook({ tenant }: Estate) {
@@ -130,13 +123,11 @@ async function roomForWebhook({ tenant }: Estate) {
 }
 async function freshWebhook(estate: Estate) {
   await roomForWebhook(estate)
-  const { body } = await estate.tenant.inside('POST', '/internal/webhooks', WEBHOOK)
-  return { path: { id: body.id as number } }
+  return made(estate, '/internal/webhooks', WEBHOOK)
 }
 async function webhookDelivery(estate: Estate) {
   const { path } = await freshWebhook(estate)
-  const { body } = await estate.tenant.inside('POST', `/internal/webhooks/${path.id}/test`)
-  return { path: { ...path, deliveryId: body.id as number } }
+  return { path: { ...path, deliveryId: (await made(estate, `/internal/webhooks/${path.id}/test`)).path.id } }
 }
 /** Rule files that no version has. */
 const freshRules = async () =>
@@ -165,16 +156,14 @@ async function openHold({ tenant, simId, word }: Estate) {
   return { path: { id: body.holdId as number } }
 }
 /** A batch of one SIM; no workflow processes it here. */
-async function batchOf(estate: Estate) {
-  const sims = [{ simId: (await freshSim(estate)).id, tag: `${estate.word} ${next()}` }]
-  const batch = await estate.tenant.inside('POST', '/internal/workflows/provision-in-bulk', { sims })
-  return { path: { id: batch.body.id as string } }
-}
-const enforcement = { query: { cycle: '2026-11', rule: 'sim-overage' } }
+const batchOf = async (estate: Estate) =>
+  made(estate, '/internal/workflows/provision-in-bulk', {
+    sims: [{ simId: (await freshSim(estate)).id, tag: `${estate.word} ${next()}` }],
+  })
+const ENFORCED = { cycle: '2026-11', rule: 'sim-overage' }
 const arming = ({ poolId }: Estate) => ({
   poolId,
-  cycle: '2026-11',
-  rule: 'sim-overage',
+  ...ENFORCED,
   ruleFile: 'sim/sim-overage.json',
   grace: 'PT0S',
   until: 'renewal',
@@ -183,15 +172,11 @@ const arming = ({ poolId }: Estate) => ({
 const onSim =
   (make: (estate: Estate) => Promise<{ id: number }>, more: object = {}) =>
   async (estate: Estate) => ({ body: { simId: (await make(estate)).id, ...more } })
-async function pendingTicket(estate: Estate): Promise<string> {
-  const { id } = await activeSim(estate)
-  return (await estate.tenant.ask('POST', '/api/tickets/suspend', { simId: id })).body.id
-}
-const ticketToCancel = async (estate: Estate) => ({ path: { id: await pendingTicket(estate) } })
-async function keyToEnd({ tenant, word }: Estate) {
-  const { body } = await tenant.inside('POST', '/internal/keys', { name: `${word} short-lived`, scopes: ['read'] })
-  return { path: { id: body.id as string } }
-}
+const ticketToCancel = async (estate: Estate) =>
+  made(estate, '/internal/tickets/suspend', { simId: (await activeSim(estate)).id })
+const keyToEnd = (estate: Estate) =>
+  made(estate, '/internal/keys', { name: `${estate.word} short-lived`, scopes: ['read'] })
+const suspendInBulk = async (estate: Estate) => ({ type: 'suspend', sims: { ids: [(await activeSim(estate)).id] } })
 
 const TICKET: Pick<Line, 'audit' | 'foreign'> = { audit: ['ticket'], foreign: 404 }
 const STEP: Pick<Line, 'audit'> = { audit: ['order'] }
@@ -215,13 +200,8 @@ export const LINES: Readonly<Record<string, Line>> = {
   },
   deletePool: {
     call: async ({ tenant, tariffId, word }) => {
-      const { body } = await tenant.ask('POST', '/api/pools', {
-        type: 0,
-        tariffId,
-        watchdogMode: 1,
-        name: `${word} gone`,
-      })
-      return { path: { id: body.id } }
+      const pool = { type: 0, tariffId, watchdogMode: 1, name: `${word} gone` }
+      return { path: { id: (await tenant.ask('POST', '/api/pools', pool)).body.id } }
     },
     audit: ['pool'],
   },
@@ -299,13 +279,7 @@ export const LINES: Readonly<Record<string, Line>> = {
   rotateKey: { call: keyToEnd, audit: ['key', 'key'], secret: true },
   revokeKey: { call: keyToEnd, audit: ['key'] },
   createTariff: {
-    call: () => ({
-      body: {
-        displayName: `Tariff ${next()}`,
-        type: 0,
-        standardTariff: { baseTariffGb: 1, simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 },
-      },
-    }),
+    call: () => ({ body: plainTariff(`Tariff ${next()}`) }),
     audit: ['tariff'],
   },
   offerTariff: {
@@ -388,7 +362,7 @@ export const LINES: Readonly<Record<string, Line>> = {
   getTicketDetail: { call: ({ ticketId }) => ({ path: { id: ticketId } }) },
   cancelTicketInternally: { call: ticketToCancel, audit: ['ticket'] },
   startBulkTickets: {
-    call: async (estate) => ({ body: { type: 'suspend', sims: { ids: [(await activeSim(estate)).id] } } }),
+    call: async (estate) => ({ body: await suspendInBulk(estate) }),
     // The run is the other tenant's, and refuses SIMs that this tenant does not have.
     foreign: 202,
     mixed: async (theirs, { poolId }) => ({
@@ -400,11 +374,7 @@ export const LINES: Readonly<Record<string, Line>> = {
   getBulkTickets: { call: bulk },
   listBulkTicketItems: { call: bulk },
   cancelBulkTickets: {
-    call: async (estate) => {
-      const body = { type: 'suspend', sims: { ids: [(await activeSim(estate)).id] } }
-      const run = await estate.tenant.inside('POST', '/internal/bulk-tickets', body)
-      return { path: { id: run.body.id } }
-    },
+    call: async (estate) => made(estate, '/internal/bulk-tickets', await suspendInBulk(estate)),
     audit: ['bulk-tickets'],
   },
 
@@ -436,10 +406,9 @@ export const LINES: Readonly<Record<string, Line>> = {
   },
   listUsageDeliveries: { call: none },
   getUsageDelivery: {
-    call: async ({ tenant }) => {
-      const { body } = await tenant.inside('POST', '/internal/usage', { records: [] })
-      return { path: { id: body.deliveryId as number } }
-    },
+    call: async ({ tenant }) => ({
+      path: { id: (await tenant.inside('POST', '/internal/usage', { records: [] })).body.deliveryId as number },
+    }),
   },
   listCycles: { call: none },
   listQueuedChanges: { call: cycle, foreign: 200 },
@@ -482,15 +451,14 @@ export const LINES: Readonly<Record<string, Line>> = {
   planMonthEnd: { call: cycle, foreign: 200 },
 
   // Enforcement.
-  readSimEnforcement: { call: (estate) => ({ ...sim(estate), ...enforcement }) },
-  readPoolEnforcement: { call: (estate) => ({ ...pool(estate), ...enforcement }) },
+  readSimEnforcement: { call: (estate) => ({ ...sim(estate), query: ENFORCED }) },
+  readPoolEnforcement: { call: (estate) => ({ ...pool(estate), query: ENFORCED }) },
   listArmedSims: { call: (estate) => ({ ...pool(estate), query: { cycle: '2026-11' } }) },
   logAction: {
     call: (estate) => ({
       body: {
         simId: estate.simId,
-        cycle: '2026-11',
-        rule: 'sim-overage',
+        ...ENFORCED,
         action: 'suspended',
         counter: next(),
         detail: `of ${estate.word}`,
@@ -510,9 +478,7 @@ export const LINES: Readonly<Record<string, Line>> = {
     audit: ['tenant'],
   },
   askPermits: {
-    call: (estate) => ({
-      body: { rule: 'sim-overage', cycle: '2026-11', simIds: [estate.simId], workflowId: runId(estate) },
-    }),
+    call: (estate) => ({ body: { ...ENFORCED, simIds: [estate.simId], workflowId: runId(estate) } }),
     foreign: 404,
     mixed: ({ simId }, { poolId }) => ({
       body: { rule: 'pool-overage', cycle: '2026-11', poolId, simIds: [simId], workflowId: 'theirs' },
@@ -530,12 +496,9 @@ export const LINES: Readonly<Record<string, Line>> = {
     notOnce: 'a SIM that is passed over stays passed over',
   },
   listHolds: { call: none },
-  retryMail: {
-    call: (estate) => givenUpMail(estate),
-    audit: ['mail'],
-  },
-  getMail: { call: (estate) => sentMail(estate) },
-  resendMail: { call: (estate) => sentMail(estate), audit: ['mail'] },
+  retryMail: { call: mail('failed'), audit: ['mail'] },
+  getMail: { call: mail('sent') },
+  resendMail: { call: mail('sent'), audit: ['mail'] },
   listAlerts: { call: none },
   acknowledgeAlert: {
     call: async (estate) => ({ body: { rule: 'sim-overage', simId: await firingSim(estate) } }),
@@ -543,11 +506,8 @@ export const LINES: Readonly<Record<string, Line>> = {
     audit: ['alert'],
   },
   listSilences: { call: none },
-  addSilence: {
-    call: ({ simId }) => ({ body: { simId, lasts: 'PT1H', reason: 'The meter is replaced' } }),
-    audit: ['silence'],
-  },
-  endSilence: { call: openSilence, audit: ['silence'] },
+  addSilence: { call: (estate) => ({ body: aSilence(estate) }), audit: ['silence'] },
+  endSilence: { call: (estate) => made(estate, '/internal/silences', aSilence(estate)), audit: ['silence'] },
   listAddresses: { call: none },
   addAddress: { call: async (estate) => ({ body: await newAddress(estate) }), audit: ['address'] },
   confirmAddress: { call: freshAddress, audit: ['address'] },
@@ -588,12 +548,7 @@ export const LINES: Readonly<Record<string, Line>> = {
   releaseHold: { call: openHold, audit: ['hold'] },
   discardHold: { call: openHold, audit: ['hold'] },
   armSuspensions: {
-    call: async (estate) => ({
-      body: {
-        simIds: [(await activeSim(estate)).id],
-        ...arming(estate),
-      },
-    }),
+    call: async (estate) => ({ body: { simIds: [(await activeSim(estate)).id], ...arming(estate) } }),
     foreign: 404,
     mixed: async (theirs, estate) => ({ body: { simIds: [(await activeSim(theirs)).id], ...arming(estate) } }),
     audit: ['workflow'],

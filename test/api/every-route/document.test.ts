@@ -6,11 +6,21 @@ import { internalOpenapiDocument, openapiDocument } from '../../../api/openapi.t
 import { ERRORS } from '../../../domain/errors.ts'
 import { documentCheck } from '../../setup/document-check.ts'
 
+interface Schema {
+  readonly $ref?: string
+  readonly type?: string | readonly string[]
+  readonly maximum?: number
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+  readonly allOf?: readonly Schema[]
+  readonly anyOf?: readonly Schema[]
+}
 interface Part {
   readonly $ref?: string
   readonly name?: string
-  readonly in?: string
-  readonly schema?: object
+  readonly schema?: Schema
   readonly example?: unknown
   readonly examples?: Record<string, { readonly value: unknown }>
   readonly content?: Record<string, Part>
@@ -49,6 +59,26 @@ const every = Object.values(documents).flatMap(operationsOf)
 function resolved({ components }: Document, part: Part): Part {
   const [, , kind = '', name = ''] = part.$ref?.split('/') ?? []
   return part.$ref === undefined ? part : components[kind]![name]!
+}
+
+/** Numbers in requests that have no maximum, as operation and field. One too large for its column would fail. */
+function unboundedNumbers(document: Document): string[] {
+  const within = (schema: Schema, name: string): string[] => {
+    const named = schema.$ref && document.components.schemas?.[schema.$ref.split('/').at(-1) ?? '']
+    if (named) return within(named as Schema, name)
+    const isNumber = [schema.type].flat().some((type) => type === 'integer' || type === 'number')
+    const isBounded = schema.maximum !== undefined || schema.enum !== undefined || schema.const !== undefined
+    return [
+      ...(isNumber && !isBounded ? [name] : []),
+      ...Object.entries(schema.properties ?? {}).flatMap(([field, each]) => within(each, field)),
+      ...[schema.items ?? [], schema.allOf ?? [], schema.anyOf ?? []].flat().flatMap((each) => within(each, name)),
+    ]
+  }
+  return operationsOf(document).flatMap(({ operation: { operationId, parameters = [], requestBody } }) =>
+    [...parameters, ...Object.values(requestBody?.content ?? {})].flatMap(({ name = 'body', schema }) =>
+      schema === undefined ? [] : within(schema, name).map((field) => `${operationId} ${field}`),
+    ),
+  )
 }
 
 /** Each place with its schema and its examples. */
@@ -148,6 +178,15 @@ describe.each(['public', 'internal'] as const)('the %s document', (listener) => 
     expect(links.filter((link) => !known(link))).toEqual([])
     expect(links.length).toBeGreaterThan(10)
   })
+})
+
+test('every number in a request is bounded', () => {
+  // Fields that PUT accepts in a pool as it was read, and ignores.
+  const figures = ['activeSimCount', 'totalSimCount', 'limitMB', 'usageMB', 'remainingMB', 'overageMB', 'voiceMins']
+  const ignored = [...figures, 'smsCount', 'daysUntilRenewal']
+
+  const unbounded = new Set(Object.values(documents).flatMap(unboundedNumbers))
+  expect([...unbounded]).toEqual(ignored.map((field) => `updatePool ${field}`))
 })
 
 test('every public operation has a description', () => {

@@ -19,50 +19,34 @@ beforeAll(async () => {
   simId = (await aSim(harness.tenant)).id
 })
 
-const terms = { simMonthlyFee: 1, smsFee: 1, voiceFee: 1, overageFeePerGb: 1, baseTariffGb: 1 }
+const standardTariff = { simMonthlyFee: 1, smsFee: 1, voiceFee: 1, overageFeePerGb: 1, baseTariffGb: 1 }
+const tariff = { type: 0, standardTariff }
 const pool = () => ({ type: 0, tariffId, watchdogMode: 1 })
 
 describe('a name with a control character is refused, and named', () => {
   type Door = readonly [method: string, url: () => string, pointer: string, body: (text: string) => object]
-  const outside: Door[] = [
+  const ship = () => '/internal/orders/1/ship'
+  const doors: Door[] = [
     ['PATCH', () => `/api/sims/${simId}/tag`, '/tag', (tag) => ({ tag })],
     ['POST', () => '/api/pools', '/name', (name) => ({ ...pool(), name })],
     ['PUT', () => `/api/pools/${poolId}`, '/name', (name) => ({ name, watchdogMode: 1 })],
     ['PATCH', () => '/api/tenant/name', '/name', (name) => ({ name })],
-  ]
-  const inside: Door[] = [
+    ['POST', () => '/internal/tenants', '/name', (name) => ({ name, billingEmail: 'billing@meadow.example' })],
     ['POST', () => '/internal/tickets/provision', '/tag', (tag) => ({ simId, tag })],
     ['POST', () => '/internal/bulk-tickets', '/tag', (tag) => ({ type: 'provision', sims: { ids: [simId] }, tag })],
     ['POST', () => '/internal/workflows/provision-and-activate', '/tag', (tag) => ({ simId, tag })],
-    [
-      'POST',
-      () => '/internal/tariffs',
-      '/displayName',
-      (displayName) => ({ displayName, type: 0, standardTariff: terms }),
-    ],
+    ['POST', () => '/internal/tariffs', '/displayName', (displayName) => ({ ...tariff, displayName })],
     ['POST', () => '/internal/keys', '/name', (name) => ({ name, scopes: ['read'] })],
     ['POST', () => '/internal/webhooks', '/description', (description) => ({ url: 'https://a.example/', description })],
-    [
-      'POST',
-      () => '/internal/orders/1/ship',
-      '/shippingCarrier',
-      (text) => ({ shippingCarrier: text, trackingNumber: '1' }),
-    ],
-    [
-      'POST',
-      () => '/internal/orders/1/ship',
-      '/trackingNumber',
-      (text) => ({ shippingCarrier: 'a', trackingNumber: text }),
-    ],
+    ['POST', ship, '/shippingCarrier', (shippingCarrier) => ({ shippingCarrier, trackingNumber: '1' })],
+    ['POST', ship, '/trackingNumber', (trackingNumber) => ({ shippingCarrier: 'a', trackingNumber })],
     ['PATCH', () => '/internal/orders/1', '/paymentInvoiceId', (text) => ({ paymentInvoiceId: text })],
   ]
-  const doors = [
-    ...outside.map((door) => [door[0], door[1], door[2], door[3], 'ask'] as const),
-    ...inside.map((door) => [door[0], door[1], door[2], door[3], 'inside'] as const),
-  ]
 
-  test.each(doors)('%s %s: %s', async (method, url, pointer, body, via) => {
+  test.each(doors)('%s %s: %s', async (method, url, pointer, body) => {
+    const ask = url().startsWith('/api/') ? harness.tenant.ask : harness.tenant.inside
     for (const [text, said] of [
+      ['a\tb', 'U+0009 at character 2'],
       ['c\nd', 'U+000A at character 2'],
       ['a\rb', 'U+000D at character 2'],
       ['abc\n', 'U+000A at character 4'],
@@ -70,24 +54,12 @@ describe('a name with a control character is refused, and named', () => {
       ['a\u0085b', 'U+0085 at character 2'],
       ['a\u2028b', 'U+2028 at character 2'],
     ] as const) {
-      const answer = await harness.tenant[via](method, url(), body(text))
+      const answer = await ask(method, url(), body(text))
 
       const detail = `has the control character ${said}; expected none`
       expect([answer.status, answer.body.errors]).toEqual([400, [{ pointer, detail }]])
       expect(answer.body.detail).toBe(`${pointer} ${detail}.`)
     }
-  })
-
-  test('POST /internal/tenants: /name', async () => {
-    const { status, body } = await harness.operate('POST', '/internal/tenants', {
-      name: 'a\tb',
-      billingEmail: 'billing@meadow.example',
-    })
-
-    expect([status, body.errors]).toEqual([
-      400,
-      [{ pointer: '/name', detail: 'has the control character U+0009 at character 2; expected none' }],
-    ])
   })
 
   test.each([
@@ -97,42 +69,28 @@ describe('a name with a control character is refused, and named', () => {
   ])('POST /internal/sims as %s: tag', async (_, file, headers) => {
     const { status, body } = await harness.tenant.inside('POST', '/internal/sims', file(), headers)
 
-    expect([status, body.created, body.rejected]).toEqual([
-      200,
-      [],
-      [
-        expect.objectContaining({
-          detail: expect.stringContaining('tag: got "c\\nd"; expected text of at most 128 characters, without control'),
-        }),
-      ],
-    ])
+    expect([status, body.created, body.rejected.length]).toEqual([200, [], 1])
+    const why = 'tag: got "c\\nd"; expected text of at most 128 characters, without control'
+    expect(body.rejected[0].detail).toContain(why)
   })
 
   test.each([
     ['JSON', () => ({ sims: [{ simId, tag: 'c\nd' }] }), {}],
     ['CSV', () => `simId,tag\n${simId},"c\nd"\n`, CSV],
   ])('POST /internal/workflows/provision-in-bulk as %s: tag', async (_, file, headers) => {
-    const { status, body } = await harness.tenant.inside(
-      'POST',
-      '/internal/workflows/provision-in-bulk',
-      file(),
-      headers,
-    )
+    const url = '/internal/workflows/provision-in-bulk'
+    const { status, body } = await harness.tenant.inside('POST', url, file(), headers)
 
-    expect([status, JSON.stringify(body)]).toEqual([
-      422,
-      expect.stringContaining('/tag: has the control character U+000A at character 2; expected none'),
-    ])
+    expect(status).toBe(422)
+    expect(JSON.stringify(body)).toContain('/tag: has the control character U+000A at character 2; expected none')
   })
 
   test('POST /internal/bulk-tickets as CSV: the tag of its query', async () => {
     const url = '/internal/bulk-tickets?type=provision&tag=c%0Ad'
     const { status, body } = await harness.tenant.inside('POST', url, `simId\n${simId}\n`, CSV)
 
-    expect([status, body.errors]).toEqual([
-      400,
-      [{ parameter: 'tag', detail: 'has the control character U+000A at character 2; expected none' }],
-    ])
+    const detail = 'has the control character U+000A at character 2; expected none'
+    expect([status, body.errors]).toEqual([400, [{ parameter: 'tag', detail }]])
   })
 })
 
@@ -186,11 +144,9 @@ describe('names and tags from before', () => {
   })
 
   test('are read', async () => {
-    const [sim, list, shown] = [
-      await harness.tenant.ask('GET', `/api/sims/${simId}`),
-      await harness.tenant.ask('GET', '/api/sims?search=c'),
-      await harness.tenant.ask('GET', `/api/pools/${poolId}`),
-    ]
+    const sim = await harness.tenant.ask('GET', `/api/sims/${simId}`)
+    const list = await harness.tenant.ask('GET', '/api/sims?search=c')
+    const shown = await harness.tenant.ask('GET', `/api/pools/${poolId}`)
 
     expect([sim.body.tag, list.status, shown.body.name]).toEqual([OLD.tag, 200, OLD.name])
   })
@@ -209,10 +165,10 @@ describe('names and tags from before', () => {
   test('are stated in rows of as many cells', async () => {
     const at = new Date(NOON).toISOString()
     await harness.tenant.inside('POST', '/internal/usage', { records: [{ recordId: 'a', simId, at, bytesUp: 1e6 }] })
-    harness.now = Date.UTC(2026, 11, 2)
-    await harness.tenant.inside('POST', '/internal/cycles/2026-11/close')
-    const { body } = await harness.tenant.inside('GET', '/internal/cycles/2026-11/statement.csv')
-    harness.now = NOON
+    const { body } = await harness.at(Date.UTC(2026, 11, 2), async () => {
+      await harness.tenant.inside('POST', '/internal/cycles/2026-11/close')
+      return harness.tenant.inside('GET', '/internal/cycles/2026-11/statement.csv')
+    })
 
     expect(parse(body, { record_delimiter: ['\r\n', '\n', '\r'] }).flat()).toContain(OLD.name)
   })

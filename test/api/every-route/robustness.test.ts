@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { internalOpenapiDocument, openapiDocument } from '../../../api/openapi.ts'
 import { type Ask, aSim, useHarness } from '../harness.ts'
-import { fill, type Paths, sample } from './samples.ts'
+import { fill, LISTENERS, PATHS, type Paths, sample } from './samples.ts'
 
 const harness = useHarness()
 
@@ -83,18 +82,12 @@ async function failuresOf(ask: Ask, paths: Paths): Promise<string[]> {
   return failures
 }
 
-test('no request makes the public interface fail', async () => {
+test.each(LISTENERS)('no request makes the listener fail: %s', { timeout: 120_000 }, async (listener) => {
   await aSim(harness.tenant)
-  const { paths } = (await openapiDocument()) as { paths: Paths }
+  const ask = listener === 'outside' ? harness.tenant.ask : harness.tenant.inside
 
-  expect(await failuresOf(harness.tenant.ask, paths)).toEqual([])
-}, 60_000)
-
-test('no request makes the internal interface fail', async () => {
-  const { paths } = (await internalOpenapiDocument()) as { paths: Paths }
-
-  expect(await failuresOf(harness.tenant.inside, paths)).toEqual([])
-}, 120_000)
+  expect(await failuresOf(ask, PATHS[listener])).toEqual([])
+})
 
 test.each([
   [' \t\r\n', 200],

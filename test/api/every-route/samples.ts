@@ -1,6 +1,7 @@
 /** The operations as an OpenAPI document has them, and bodies that fit. */
+import { internalOpenapiDocument, openapiDocument } from '../../../api/openapi.ts'
 
-export interface Schema {
+interface Schema {
   readonly type?: string | readonly string[]
   readonly enum?: readonly unknown[]
   readonly format?: string
@@ -14,6 +15,14 @@ interface Operation {
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
 }
 export type Paths = Record<string, Record<string, Operation>>
+
+/** By listener. */
+export const PATHS = {
+  outside: ((await openapiDocument()) as { paths: Paths }).paths,
+  inside: ((await internalOpenapiDocument()) as { paths: Paths }).paths,
+}
+export const LISTENERS = ['outside', 'inside'] as const
+export type Listener = keyof typeof PATHS
 
 const FORMATS: Record<string, string> = { email: 'a@example.com', 'date-time': '2026-11-20T12:00:00Z', uuid: '1' }
 

@@ -21,11 +21,8 @@ describe('PUT /api/pools/{id}', () => {
     const changed = await harness.tenant.ask('PUT', url, { ...pool, watchdogMode: 2 })
 
     expect([unchanged.status, changed.status]).toEqual([200, 200])
-    expect((await harness.tenant.ask('GET', url)).body).toEqual({
-      ...pool,
-      watchdogMode: 2,
-      updatedAt: expect.any(String),
-    })
+    const shown = { ...pool, watchdogMode: 2, updatedAt: expect.any(String) }
+    expect((await harness.tenant.ask('GET', url)).body).toEqual(shown)
   })
 
   test('ignores fixed fields and refuses unknown ones', async () => {
@@ -72,16 +69,11 @@ describe('PATCH of one field', () => {
   })
 })
 
-test('PATCH /internal/tenant/enforcement takes what GET answered', async () => {
-  const url = '/internal/tenant/enforcement'
+test.each([
+  ['PATCH', '/internal/tenant/enforcement'],
+  ['PUT', '/internal/tenant/notices'],
+])('%s %s takes what GET answered', async (method, url) => {
   const { body } = await harness.tenant.inside('GET', url)
 
-  expect(await harness.tenant.inside('PATCH', url, body)).toMatchObject({ status: 200, body })
-})
-
-test('PUT /internal/tenant/notices takes what GET answered', async () => {
-  const url = '/internal/tenant/notices'
-  const { body } = await harness.tenant.inside('GET', url)
-
-  expect(await harness.tenant.inside('PUT', url, body)).toMatchObject({ status: 200, body })
+  expect(await harness.tenant.inside(method, url, body)).toMatchObject({ status: 200, body })
 })
