@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { inTenant } from '../../../store/tenancy.ts'
-import { anIccid, aPool, aSim, provisioned, useHarness } from '../harness.ts'
+import { aPool, aSim, provisioned, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 const get = async (id: number) => (await harness.tenant.ask('GET', `/api/sims/${id}`)).body
@@ -15,55 +15,6 @@ const due = (id: number) =>
       select subject_kind from due_subjects where subject_id = ${id} order by subject_kind`.execute(tx.q)
     return rows.map((row) => row.subject_kind)
   })
-
-describe('POST /internal/sims', () => {
-  test('rejects bad records, not the others', async () => {
-    const [first, second] = [anIccid(), anIccid()]
-    const sims = [
-      { iccid: first },
-      { iccid: '12' },
-      { iccid: first },
-      'text',
-      { iccid: second, colour: 'red' },
-      { iccid: second, type: 1 },
-    ]
-
-    const { status, body } = await harness.tenant.inside('POST', '/internal/sims', { sims })
-
-    expect(status).toBe(200)
-    expect(body.created.map(({ iccid }: { iccid: string }) => iccid)).toEqual([first, second])
-    expect(body.rejected.map(({ index, code }: { index: number; code: string }) => [index, code])).toEqual([
-      [1, 'invalid_request'],
-      [2, 'sim_exists'],
-      [3, 'invalid_request'],
-      [4, 'invalid_request'],
-    ])
-    expect(body.rejected[0].detail).toContain('iccid')
-  })
-
-  test('reads CSV and NDJSON like JSON', async () => {
-    const [a, b, c] = [anIccid(), anIccid(), anIccid()]
-    const csv = `iccid,tag,type,warningThresholdPct,isWatchdogExempt\r\n${a},"Pump, north",1,75,TRUE\r\n${b},,,,\r\n`
-    const ndjson = `{"iccid":"${c}","tag":"Three"}\n\nnot json\n`
-
-    const first = await harness.tenant.inside('POST', '/internal/sims', csv, {
-      'content-type': 'text/csv; charset=utf-8',
-    })
-    const second = await harness.tenant.inside('POST', '/internal/sims', ndjson, {
-      'content-type': 'application/x-ndjson',
-    })
-
-    expect(first.body.rejected).toEqual([])
-    expect(await get(first.body.created[0].id)).toMatchObject({
-      tag: 'Pump, north',
-      type: 1,
-      warningThresholdPct: 75,
-      isWatchdogExempt: true,
-    })
-    expect(await get(first.body.created[1].id)).toMatchObject({ tag: '', type: 0, warningThresholdPct: null })
-    expect(second.body).toMatchObject({ created: [{ iccid: c }], rejected: [{ index: 1 }] })
-  })
-})
 
 describe('watchdog settings', () => {
   test('are the SIM’s own, else the pool’s', async () => {
@@ -82,14 +33,9 @@ describe('watchdog settings', () => {
 
     expect(inherited).toMatchObject({ watchdogMode: 1, warningThresholdPct: 90, enableBurnRateAlerts: true })
     expect(stronger).toMatchObject({ watchdogMode: 2, warningThresholdPct: 50, enableBurnRateAlerts: true })
-    expect(weaker).toMatchObject({ watchdogMode: 0, warningThresholdPct: 50, enableBurnRateAlerts: false })
-    expect(weaker.isWatchdogExempt).toBe(true)
-    expect(again).toMatchObject({
-      watchdogMode: 1,
-      warningThresholdPct: 90,
-      enableBurnRateAlerts: true,
-      isWatchdogExempt: true,
-    })
+    const exempt = { isWatchdogExempt: true }
+    expect(weaker).toMatchObject({ watchdogMode: 0, warningThresholdPct: 50, enableBurnRateAlerts: false, ...exempt })
+    expect(again).toMatchObject({ watchdogMode: 1, warningThresholdPct: 90, enableBurnRateAlerts: true, ...exempt })
   })
 
   test('trigger an evaluation and an event when changed', async () => {
@@ -106,42 +52,35 @@ describe('watchdog settings', () => {
   })
 })
 
-describe('PATCH /api/sims/{id}/tag', () => {
-  test('marks the SIM due: rules may be for some tags only', async () => {
-    const { id } = await aSim(harness.tenant)
-    await inTenant(harness.store, harness.tenant.id, (tx) => sql`delete from due_subjects`.execute(tx.q))
+test('PATCH /api/sims/{id}/tag marks the SIM due: rules may be for some tags only', async () => {
+  const { id } = await aSim(harness.tenant)
+  await inTenant(harness.store, harness.tenant.id, (tx) => sql`delete from due_subjects`.execute(tx.q))
 
-    expect((await harness.tenant.ask('PATCH', `/api/sims/${id}/tag`, { tag: 'pump' })).status).toBe(200)
+  expect((await harness.tenant.ask('PATCH', `/api/sims/${id}/tag`, { tag: 'pump' })).status).toBe(200)
 
-    expect(await due(id)).toEqual([1])
-  })
+  expect(await due(id)).toEqual([1])
 })
 
-describe('DELETE /internal/sims/{id}/queued-change', () => {
-  test('is idempotent and honours If-Match', async () => {
-    const { id, iccid } = await aSim(harness.tenant)
-    await provisioned(harness, harness.tenant, id, {})
-    await harness.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
-    const path = `/internal/sims/${id}/queued-change`
+test('DELETE /internal/sims/{id}/queued-change is idempotent and honours If-Match', async () => {
+  const { id, iccid } = await aSim(harness.tenant)
+  await provisioned(harness, harness.tenant, id, {})
+  await harness.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
+  const path = `/internal/sims/${id}/queued-change`
 
-    const stale = await harness.tenant.inside('DELETE', path, undefined, { 'if-match': '"1.x"' })
-    const first = await harness.tenant.inside('DELETE', path, undefined, { 'x-request-id': 'first-take-back' })
-    const again = await harness.tenant.inside('DELETE', path, {}, { 'x-request-id': 'second-take-back' })
+  const stale = await harness.tenant.inside('DELETE', path, undefined, { 'if-match': '"1.x"' })
+  const first = await harness.tenant.inside('DELETE', path, undefined, { 'x-request-id': 'first-take-back' })
+  const again = await harness.tenant.inside('DELETE', path, {}, { 'x-request-id': 'second-take-back' })
 
-    expect(stale.status).toBe(412)
-    expect([first, again]).toMatchObject([
-      { status: 200, body: { id } },
-      { status: 200, body: { id } },
-    ])
-    expect(await get(id)).toMatchObject({ pendingPoolId: null, pendingTariffId: null, pendingUnassign: false })
-    expect((await titles()).filter((title) => title === `Change taken back: SIM ${iccid}`)).toHaveLength(1)
-    const trail = async (requestId: string) =>
-      (await harness.tenant.inside('GET', `/internal/audit?requestId=${requestId}`)).body.data
-    expect(await trail('first-take-back')).toMatchObject([
-      { subject: 'sim', before: { pendingUnassign: true }, after: { pendingUnassign: false } },
-    ])
-    expect(await trail('second-take-back')).toEqual([])
-  })
+  expect(stale.status).toBe(412)
+  for (const answer of [first, again]) expect(answer).toMatchObject({ status: 200, body: { id } })
+  expect(await get(id)).toMatchObject({ pendingPoolId: null, pendingTariffId: null, pendingUnassign: false })
+  expect((await titles()).filter((title) => title === `Change taken back: SIM ${iccid}`)).toHaveLength(1)
+  const trail = async (requestId: string) =>
+    (await harness.tenant.inside('GET', `/internal/audit?requestId=${requestId}`)).body.data
+  expect(await trail('first-take-back')).toMatchObject([
+    { subject: 'sim', before: { pendingUnassign: true }, after: { pendingUnassign: false } },
+  ])
+  expect(await trail('second-take-back')).toEqual([])
 })
 
 describe('internal tickets', () => {
@@ -171,10 +110,8 @@ describe('internal tickets', () => {
   })
 
   test('refuse an invalid cause with one fault', async () => {
-    const answer = await harness.tenant.inside('POST', '/internal/tickets/suspend', {
-      simId: 1,
-      cause: { by: 'chance' },
-    })
+    const ask = { simId: 1, cause: { by: 'chance' } }
+    const answer = await harness.tenant.inside('POST', '/internal/tickets/suspend', ask)
 
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/cause' }] } })
     expect(answer.body.errors).toHaveLength(1)
@@ -185,18 +122,13 @@ describe('internal tickets', () => {
     const poolId = await aPool(harness.tenant)
     await provisioned(harness, harness.tenant, simId, {})
 
-    const person = await harness.tenant.inside('POST', '/internal/tickets/provision', { simId, poolId })
-    const monthEnd = await harness.tenant.inside('POST', '/internal/tickets/provision', {
-      simId,
-      poolId,
-      cause: { by: 'month-end', cycle: '2026-10' },
-      effectiveAt: '2026-11-01T00:00:00Z',
-    })
+    const open = (kind: string, body: object) =>
+      harness.tenant.inside('POST', `/internal/tickets/${kind}`, { simId, ...body })
 
-    const someday = await harness.tenant.inside('POST', '/internal/tickets/unassign', {
-      simId,
-      effectiveAt: '2026-11-02T00:00:00Z',
-    })
+    const person = await open('provision', { poolId })
+    const cause = { by: 'month-end', cycle: '2026-10' }
+    const monthEnd = await open('provision', { poolId, cause, effectiveAt: '2026-11-01T00:00:00Z' })
+    const someday = await open('unassign', { effectiveAt: '2026-11-02T00:00:00Z' })
 
     expect(someday).toMatchObject({ status: 400, body: { errors: [{ pointer: '/effectiveAt' }] } })
     expect(someday.body.detail).toBe(

@@ -2,7 +2,7 @@
 import { hostname, userInfo } from 'node:os'
 import { sql } from 'kysely'
 import pino from 'pino'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createOperatorKey } from '../../../cli/commands/keys.ts'
 import { bootstrap } from '../../../cli/start/keys.ts'
 import { activateFirstRules, readRuleFiles } from '../../../process/rule-files.ts'
@@ -26,6 +26,7 @@ interface Entry {
 async function aDatabase() {
   const { url, drop } = await freshDatabase()
   const { db, close } = connect(url, { max: 2 })
+  onTestFinished(() => close().then(drop))
   const rows = async <T>(query: ReturnType<typeof sql<T>>) => (await query.execute(db)).rows
   return {
     url,
@@ -34,10 +35,6 @@ async function aDatabase() {
     trail: () =>
       rows(sql<Entry>`
         select actor, key_id as "keyId", action, subject, subject_id as "subjectId" from audit_log order by subject_id`),
-    close: async () => {
-      await close()
-      await drop()
-    },
   }
 }
 
@@ -55,7 +52,6 @@ describe('the audit trail', () => {
       { actor: ME, keyId: null, action: 'keys create-operator', subject: 'key', subjectId: id },
     ])
     vi.restoreAllMocks()
-    await database.close()
   })
 
   test('has no key whose name has a control character', async () => {
@@ -65,7 +61,6 @@ describe('the audit trail', () => {
 
     await expect(made).rejects.toThrow('/name: has the control character U+000A at character 2; expected none')
     expect(await database.keys()).toEqual([])
-    await database.close()
   })
 
   test('names the calling key for a new key', async () => {
@@ -86,7 +81,6 @@ describe('the audit trail', () => {
     await activateFirstRules(store, await readRuleFiles(''), pino({ level: 'silent' }))
 
     expect(await database.trail()).toMatchObject([{ actor: 'service:worker', keyId: null, subject: 'rules' }])
-    await database.close()
   })
 })
 
@@ -100,7 +94,6 @@ describe('bootstrap', () => {
     await expect(refused).rejects.toThrow(/DATABASE_URL.*--bootstrap/s)
     expect(await database.keys()).toEqual([])
     expect(await database.trail()).toEqual([])
-    await database.close()
   })
 
   test('makes keys once, and later starts find them', async () => {
@@ -115,7 +108,6 @@ describe('bootstrap', () => {
     expect(await database.trail()).toEqual(
       ids.map((id) => ({ actor: ME, keyId: null, action: 'start', subject: 'key', subjectId: id })),
     )
-    await database.close()
   })
 
   test('adds no keys to those of another data folder', async () => {
@@ -126,6 +118,5 @@ describe('bootstrap', () => {
     await expect(bootstrap(database.url, await temporaryFolder(), { mayMake: false })).rejects.toThrow(/--bootstrap/)
 
     expect(await database.keys()).toEqual(before)
-    await database.close()
   })
 })

@@ -5,13 +5,10 @@ const harness = useHarness()
 const URL = '/internal/tenant/notices'
 const SETTINGS = { timeZone: 'Europe/Berlin', feedEvery: 'PT1H', escalateAfter: 'PT30M', mailsFrom: 1 }
 
-describe('GET /internal/tenant/notices', () => {
-  test('answers UTC, a day and no escalation at first', async () => {
-    expect(await harness.other.inside('GET', URL)).toMatchObject({
-      status: 200,
-      body: { timeZone: 'UTC', feedEvery: 'P1D', escalateAfter: null, mailsFrom: 0 },
-    })
-  })
+const FIRST = { timeZone: 'UTC', feedEvery: 'P1D', escalateAfter: null, mailsFrom: 0 }
+
+test('GET /internal/tenant/notices answers UTC, a day and no escalation at first', async () => {
+  expect(await harness.other.inside('GET', URL)).toMatchObject({ status: 200, body: FIRST })
 })
 
 describe('PUT /internal/tenant/notices', () => {
@@ -33,13 +30,7 @@ describe('PUT /internal/tenant/notices', () => {
           'Mails show instants of the time zone Europe/Berlin. Usage is expected every PT1H. A Critical alert that nobody acknowledges is escalated after PT30M. Mailed are Warning and Critical alerts.',
       },
     ])
-    expect(trail.slice(0, 1)).toMatchObject([
-      {
-        action: 'changeNotices',
-        before: { timeZone: 'UTC', feedEvery: 'P1D', escalateAfter: null, mailsFrom: 0 },
-        after: SETTINGS,
-      },
-    ])
+    expect(trail[0]).toMatchObject({ action: 'changeNotices', before: FIRST, after: SETTINGS })
   })
 
   test.each([
@@ -59,18 +50,11 @@ describe('PUT /internal/tenant/notices', () => {
   })
 
   test('names every wrong field', async () => {
-    const { body } = await harness.tenant.inside('PUT', URL, {
-      timeZone: 'Moon',
-      feedEvery: 'P99D',
-      escalateAfter: 'P9D',
-      mailsFrom: 0,
-    })
+    const wrong = { timeZone: 'Moon', feedEvery: 'P99D', escalateAfter: 'P9D' }
+    const { body } = await harness.tenant.inside('PUT', URL, { ...wrong, mailsFrom: 0 })
 
-    expect(body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
-      '/timeZone',
-      '/feedEvery',
-      '/escalateAfter',
-    ])
+    const pointers = body.errors.map(({ pointer }: { pointer: string }) => pointer)
+    expect(pointers).toEqual(['/timeZone', '/feedEvery', '/escalateAfter'])
   })
 
   test('takes nothing back of what another has changed', async () => {
