@@ -80,20 +80,10 @@ describe('GET /internal/cycles/{key}/statement', () => {
   })
 
   test('is empty before the close, 404 for no cycle', async () => {
-    expect((await get('statement', '2027-01')).body).toEqual({
-      cycle: '2027-01',
-      totalMicro: 0,
-      lineCount: 0,
-      lines: [],
-      nextAfterLine: null,
-    })
+    const empty = { cycle: '2027-01', totalMicro: 0, lineCount: 0, lines: [], nextAfterLine: null }
+    expect((await get('statement', '2027-01')).body).toEqual(empty)
     expect((await get('statement', '2027-13')).body).toMatchObject({ status: 404, code: 'cycle_not_found' })
     expect((await get('statement?limit=10001')).status).toBe(400)
-  })
-
-  test('shows nothing to another tenant', async () => {
-    const { body } = await harness.other.inside('GET', '/internal/cycles/2026-11/statement')
-    expect(body).toMatchObject({ totalMicro: 0, lines: [] })
   })
 })
 
@@ -140,7 +130,6 @@ test('GET /internal/cycles/{key}/plan totals open and closed cycles', async () =
 
 test('POST /internal/cycles/{key}/close reads no counts', async () => {
   const { data } = (await harness.tenant.ask('GET', '/api/events?searchTerm=Billing cycle 2026-12')).body
-  expect(data).toMatchObject([
-    { description: expect.stringContaining('; 0 SIM(s) moved, 0 unassigned, 0 brought back') },
-  ])
+  expect(data).toHaveLength(1)
+  expect(data[0].description).toContain('; 0 SIM(s) moved, 0 unassigned, 0 brought back')
 })

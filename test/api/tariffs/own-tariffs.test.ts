@@ -12,7 +12,6 @@ interface Place {
 type Refusal = readonly [status: number, code: string | undefined]
 
 const refusalOf = ({ status, body }: { readonly status: number; readonly body: any }): Refusal => [status, body.code]
-const first = ({ body }: { readonly body: any }): string => body.errors?.[0]?.code ?? body.refused?.sims[0]?.code
 
 const fresh = async () => (await aSim(harness.tenant)).id
 const inUse = async () => {
@@ -43,21 +42,16 @@ const DOORS: Record<string, { sim: () => Promise<number>; ask: (place: Place) =>
       return refusalOf(await harness.tenant.inside('POST', '/internal/bulk-tickets', run))
     },
   },
-  'a row of a batch': {
-    sim: fresh,
-    ask: async (place) => {
-      const answer = await harness.tenant.inside('POST', '/internal/workflows/provision-in-bulk', { sims: [place] })
-      return answer.status === 422 ? [422, first(answer)] : refusalOf(answer)
-    },
-  },
+  'a row of a batch': { sim: fresh, ask: (place) => inABatch({ sims: [place] }) },
   'a row of a batch, with defaults for it': {
     sim: fresh,
-    ask: async ({ simId, ...defaults }) => {
-      const batch = { sims: [{ simId }], defaults }
-      const answer = await harness.tenant.inside('POST', '/internal/workflows/provision-in-bulk', batch)
-      return answer.status === 422 ? [422, first(answer)] : refusalOf(answer)
-    },
+    ask: ({ simId, ...defaults }) => inABatch({ sims: [{ simId }], defaults }),
   },
+}
+
+async function inABatch(batch: object): Promise<Refusal> {
+  const answer = await harness.tenant.inside('POST', '/internal/workflows/provision-in-bulk', batch)
+  return answer.status === 422 ? [422, answer.body.errors[0].code] : refusalOf(answer)
 }
 
 const SHARED = { Dynamic: { type: 1, tariffType: 1 }, Fixed: { type: 0, tariffType: 2 } } as const
@@ -134,10 +128,8 @@ test('batch defaults that conflict refuse only rows with both', async () => {
   const [tariffId, standardPool] = [await aTariff(harness.tenant), await aPool(harness.tenant)]
   const sims = [{ simId: await fresh() }, { simId: await fresh(), poolId: standardPool }, { iccid: anIccid() }]
 
-  const { status, body } = await harness.tenant.inside('POST', '/internal/workflows/provision-in-bulk', {
-    sims,
-    defaults: { poolId, tariffId },
-  })
+  const batch = { sims, defaults: { poolId, tariffId } }
+  const { status, body } = await harness.tenant.inside('POST', '/internal/workflows/provision-in-bulk', batch)
 
   expect(status).toBe(422)
   expect(body.errors.map(({ pointer, code }: any) => [pointer, code])).toEqual([

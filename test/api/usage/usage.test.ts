@@ -2,24 +2,19 @@ import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { anIccid, useHarness } from '../harness.ts'
+import { anIccid, aSim, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 const AT = '2026-11-20T10:00:00Z'
-const ICCID = '8944500000000000017'
 
-async function aSim(iccid: string) {
-  const { body } = await harness.tenant.inside('POST', '/internal/sims', { sims: [{ iccid }] })
-  return body.created[0]?.id as number
-}
 const send = (body: unknown, headers = {}) => harness.tenant.inside('POST', '/internal/usage', body, headers)
 const lines = (records: object[]) => records.map((record) => JSON.stringify(record)).join('\n')
 
 describe('POST /internal/usage', () => {
   test('is 503 with Retry-After until its cycle is open, then counts once', async () => {
-    const [one, other] = [anIccid(), anIccid()]
-    await harness.tenant.inside('POST', '/internal/sims', { sims: [{ iccid: one }, { iccid: other }] })
-    const record = { recordId: 'early', iccid: one, at: '2026-09-20T10:00:00Z', bytesUp: 1 }
+    const iccid = anIccid()
+    await harness.tenant.inside('POST', '/internal/sims', { sims: [{ iccid }, { iccid: anIccid() }] })
+    const record = { recordId: 'early', iccid, at: '2026-09-20T10:00:00Z', bytesUp: 1 }
     Object.assign(harness.store, { opening: { sims: 1, waitMs: 0 } })
     const answers = [await send({ records: [record] })]
     while (answers.at(-1)?.status === 503 && answers.length < 10) answers.push(await send({ records: [record] }))
@@ -35,9 +30,9 @@ describe('POST /internal/usage', () => {
   })
 
   test('counts records of JSON, NDJSON and CSV once', async () => {
-    const simId = await aSim(ICCID)
-    const record = { recordId: 'a', iccid: ICCID, at: AT, bytesUp: 100, bytesDown: 200, smsCount: 1 }
-    const csv = `recordId,iccid,at,bytesUp,bytesDown,voiceSeconds,smsCount,imei\nb,${ICCID},${AT},1,2,60,,\n`
+    const { id: simId, iccid } = await aSim(harness.tenant)
+    const record = { recordId: 'a', iccid, at: AT, bytesUp: 100, bytesDown: 200, smsCount: 1 }
+    const csv = `recordId,iccid,at,bytesUp,bytesDown,voiceSeconds,smsCount,imei\nb,${iccid},${AT},1,2,60,,\n`
 
     const answers = [
       await send({ records: [record] }),
@@ -56,26 +51,8 @@ describe('POST /internal/usage', () => {
     expect(sim.body).toMatchObject({ usageMB: 0.000603, smsCount: 2, voiceMins: 1 })
   })
 
-  test.each([
-    ['semicolons', ';', 'a,b'],
-    ['tabs', '\t', 'a;b'],
-  ])('splits CSV by the %s of its first line', async (_, delimiter, recordId) => {
-    const iccid = anIccid()
-    await aSim(iccid)
-    const rows = [
-      ['recordId', 'iccid', 'at', 'bytesUp'],
-      [recordId, iccid, AT, '1'],
-    ]
-    const csv = `\n\n${rows.map((cells) => cells.join(delimiter)).join('\r\n')}\r\n`
-
-    const { body } = await send(csv, { 'content-type': 'text/csv' })
-
-    expect(body).toMatchObject({ accepted: 1, rejectedCount: 0 })
-  })
-
   test('rejects bad records by index, counts the rest', async () => {
-    const iccid = '8944500000000000025'
-    await aSim(iccid)
+    const { iccid } = await aSim(harness.tenant)
     const good = { recordId: 'd', iccid, at: AT, bytesUp: 1 }
     const body = lines([good, { ...good, recordId: 'e', bytesUp: '1' }, { ...good, recordId: 'f', at: 'yesterday' }])
 
@@ -91,17 +68,13 @@ describe('POST /internal/usage', () => {
   })
 
   test.each([
-    ['no body', undefined, {}, 400, 'invalid_request'],
-    ['no JSON', 'nothing', { 'content-type': 'application/json' }, 400, 'invalid_request'],
-    ['JSON without records', '{}', { 'content-type': 'application/json' }, 400, 'invalid_request'],
-    ['a column that is not known', 'recordId,bytes\na,1', { 'content-type': 'text/csv' }, 400, 'invalid_request'],
-    ['another type', 'x', { 'content-type': 'text/plain' }, 415, 'unsupported_media_type'],
-    ['another encoding', 'x', { 'content-type': 'text/csv', 'content-encoding': 'br' }, 415, 'unsupported_media_type'],
-    ['a broken gzip', 'x', { 'content-type': 'text/csv', 'content-encoding': 'gzip' }, 400, 'invalid_request'],
-  ])('refuses %s', async (_, body, headers, status, code) => {
-    const answer = await send(body, headers)
-
-    expect([answer.status, answer.body.code]).toEqual([status, code])
+    ['no body', undefined, {}],
+    ['no JSON', 'nothing', { 'content-type': 'application/json' }],
+    ['JSON without records', '{}', { 'content-type': 'application/json' }],
+    ['a column that is not known', 'recordId,bytes\na,1', { 'content-type': 'text/csv' }],
+    ['a broken gzip', 'x', { 'content-type': 'text/csv', 'content-encoding': 'gzip' }],
+  ])('refuses %s', async (_, body, headers) => {
+    expect(await send(body, headers)).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
   })
 })
 
@@ -109,10 +82,11 @@ describe('usage deliveries', () => {
   const list = async () => (await harness.tenant.inside('GET', '/internal/usage-deliveries')).body
   const one = (id: number) => harness.tenant.inside('GET', `/internal/usage-deliveries/${id}`)
   const keyId = () => harness.operatorKey.split('_')[1]
+  const recordsOf = async (simId: number) =>
+    (await sql`select record_id, delivery_id from usage_records where sim_id = ${simId}`.execute(harness.root)).rows
 
   test('record sender, time, body and outcome', async () => {
-    const iccid = '8944500000000000991'
-    const simId = await aSim(iccid)
+    const { id: simId, iccid } = await aSim(harness.tenant)
     const record = { recordId: 'delivered', iccid, at: AT, bytesUp: 1 }
     const body = gzipSync(lines([record, record, { ...record, recordId: 'bad', bytesUp: -1 }]))
     const headers = { 'content-type': 'application/x-ndjson', 'content-encoding': 'gzip', 'x-request-id': 'delivery-1' }
@@ -136,54 +110,31 @@ describe('usage deliveries', () => {
     }
     expect((await one(deliveryId)).body).toEqual(delivery)
     expect((await list()).data[0]).toEqual(delivery)
-    const { rows } = await sql`select record_id, delivery_id from usage_records where sim_id = ${simId}`.execute(
-      harness.root,
-    )
-    expect(rows).toEqual([{ record_id: 'delivered', delivery_id: deliveryId }])
+    expect(await recordsOf(simId)).toEqual([{ record_id: 'delivered', delivery_id: deliveryId }])
   })
 
   test('record what they counted before breaking off', async () => {
-    const iccid = '8944500000000000992'
-    const simId = await aSim(iccid)
+    const { id: simId, iccid } = await aSim(harness.tenant)
     const records = Array.from({ length: 1500 }, (_, n) => ({ recordId: `broken-${n}`, iccid, at: AT, bytesUp: 1 }))
     const whole = gzipSync(lines(records))
 
-    const answer = await send(whole.subarray(0, whole.length - 20), {
-      'content-type': 'application/x-ndjson',
-      'content-encoding': 'gzip',
-    })
+    const headers = { 'content-type': 'application/x-ndjson', 'content-encoding': 'gzip' }
+    const answer = await send(whole.subarray(0, whole.length - 20), headers)
 
     expect(answer.status).toBe(400)
-    const { rows } = await sql`select 1 from usage_records where sim_id = ${simId}`.execute(harness.root)
-    expect(rows.length).toBeGreaterThan(0)
-    expect((await list()).data[0]).toMatchObject({
-      outcome: 'broken',
-      accepted: rows.length,
-      bytes: whole.length - 20,
-    })
+    const accepted = (await recordsOf(simId)).length
+    expect(accepted).toBeGreaterThan(0)
+    expect((await list()).data[0]).toMatchObject({ outcome: 'broken', accepted, bytes: whole.length - 20 })
   })
 
   test('keep records with the first delivery', async () => {
-    const iccid = '8944500000000000993'
-    const simId = await aSim(iccid)
+    const { id: simId, iccid } = await aSim(harness.tenant)
     const body = { records: [{ recordId: 'again', iccid, at: AT, bytesUp: 1 }] }
 
     const [first, second] = [await send(body), await send(body)]
 
     expect(second.body.deliveryId).toBeGreaterThan(first.body.deliveryId)
     expect((await one(second.body.deliveryId)).body).toMatchObject({ accepted: 0, duplicates: 1 })
-    const { rows } = await sql`select delivery_id from usage_records where sim_id = ${simId}`.execute(harness.root)
-    expect(rows).toEqual([{ delivery_id: first.body.deliveryId }])
-  })
-
-  test('are shown to their tenant only', async () => {
-    const { deliveryId } = (await send({ records: [] })).body
-
-    expect((await one(deliveryId)).status).toBe(200)
-    expect(await harness.other.inside('GET', `/internal/usage-deliveries/${deliveryId}`)).toMatchObject({
-      status: 404,
-      body: { code: 'usage_delivery_not_found' },
-    })
-    expect((await harness.other.inside('GET', '/internal/usage-deliveries')).body.data).toEqual([])
+    expect(await recordsOf(simId)).toEqual([{ record_id: 'again', delivery_id: first.body.deliveryId }])
   })
 })
