@@ -1,4 +1,5 @@
 /** The harness of the API tests: both listeners on a database of their own, two tenants, and factories. */
+import { promisify } from 'node:util'
 import type { FastifyBaseLogger, InjectOptions } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
 import { openWorkflowClient, type WorkflowClient } from '../../adapters/temporal/client.ts'
@@ -181,6 +182,9 @@ export const startedApi = ({ store }: Harness, more: Partial<Parameters<typeof s
   const local = { host: '127.0.0.1', internalHost: '127.0.0.1', port: 0, internalPort: 0 }
   return startApi({ ...local, ...INTERNAL, store, dependencies: [], ...more })
 }
+
+/** How many connections a listener has. */
+export const openConnections = ({ server }: App): Promise<number> => promisify(server.getConnections.bind(server))()
 
 /** Asks one after the other. */
 export async function times<T>(count: number, ask: () => Promise<T>): Promise<T[]> {

@@ -1,12 +1,12 @@
 /** Backtests that operators ask for: what is answered, and what is refused. No worker runs here. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { readRuleFiles } from '../../../process/rule-files.ts'
-import { useHarness } from '../harness.ts'
+import { times, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 const shipped = await readRuleFiles('')
 const PATH = '/internal/rules/backtests'
-const ask = (body: object, headers = {}) => harness.operate('POST', PATH, body, headers)
+const ask = (body: object) => harness.operate('POST', PATH, body)
 const ours = () => ({ tenantId: harness.tenant.id })
 
 async function loaded(): Promise<number> {
@@ -46,32 +46,19 @@ describe('a backtest', () => {
     expect((await harness.operate('GET', `${PATH}/${id}`)).body).toEqual({ ...queued, report: null })
     const files = (await ask({ ...ours(), files: shipped })).body
     expect(files).toMatchObject({ version: null, cycles: 1 })
-    expect((await harness.operate('GET', PATH)).body).toMatchObject({
-      data: [files, queued],
-      pagination: { totalItems: 2 },
-    })
+    const list = { data: [files, queued], pagination: { totalItems: 2 } }
+    expect((await harness.operate('GET', PATH)).body).toMatchObject(list)
     expect((await harness.operate('GET', `${PATH}?pageSize=1&page=2`)).body.data).toEqual([queued])
     expect(await harness.operate('DELETE', `${PATH}/${id}`)).toMatchObject({ status: 200, body: { id } })
-    for (const method of ['GET', 'DELETE'])
-      expect(await harness.operate(method, `${PATH}/${id}`)).toMatchObject({
-        status: 404,
-        body: { code: 'backtest_not_found', detail: `There is no backtest ${id}.` },
-      })
+    const gone = { code: 'backtest_not_found', detail: `There is no backtest ${id}.` }
+    for (const method of ['GET', 'DELETE']) {
+      expect(await harness.operate(method, `${PATH}/${id}`)).toMatchObject({ status: 404, body: gone })
+    }
   })
 
   test('is of the version in force where none is named', async () => {
     const version = await loaded()
     expect((await ask(ours())).body).toMatchObject({ version, cycles: 1 })
-  })
-
-  test('is asked for once under an Idempotency-Key', async () => {
-    await loaded()
-    const [first, second] = [
-      await ask(ours(), { 'idempotency-key': 'b' }),
-      await ask(ours(), { 'idempotency-key': 'b' }),
-    ]
-    expect(second.body).toEqual(first.body)
-    expect((await harness.operate('GET', PATH)).body.pagination.totalItems).toBe(1)
   })
 
   test.each([
@@ -91,7 +78,7 @@ describe('a backtest', () => {
 
   test('waits with nineteen others at most', async () => {
     await loaded()
-    for (let n = 0; n < 20; n += 1) expect((await ask(ours())).status).toBe(202)
+    for (const { status } of await times(20, () => ask(ours()))) expect(status).toBe(202)
     expect(await ask(ours())).toMatchObject({ status: 409, body: { code: 'backtest_limit' } })
   })
 })

@@ -1,12 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type AlertLink, LINKS_LAST_MS, type Link, sealLink } from '../../../domain/channels/link.ts'
-import { LogLevel, TicketType } from '../../../domain/codes.ts'
+import { LogLevel } from '../../../domain/codes.ts'
 import { linkKey } from '../../../service/channels/rows/link-key.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
-import { inPlatform, inTenant } from '../../../store/tenancy.ts'
-import { complete, evaluationOptions, watch } from '../../service/harness.ts'
+import { inPlatform } from '../../../store/tenancy.ts'
+import { evaluationOptions, watch } from '../../service/harness.ts'
 import { asShipped, only } from '../../service/watchdog/alert-world.ts'
-import { aPool, aSim, aTariff, provisioned, type Tenant, useHarness } from '../harness.ts'
+import { anActiveSim, aPool, type Tenant, useHarness } from '../harness.ts'
+import { used } from '../specification/estate.ts'
 
 const harness = useHarness()
 const RULE = 'sim-usage-warning'
@@ -14,14 +15,9 @@ const HOSTILE = `<script>alert(1)</script>"'&{{rule}}`
 
 /** A pool's SIM for which a warning fires. @returns its id */
 async function overWarned(tenant: Tenant, tag: string): Promise<number> {
-  const tariffId = await aTariff(tenant)
-  const poolId = await aPool(tenant, { tariffId, warningThresholdPct: 80 })
-  const { id } = await aSim(tenant, { tag })
-  await provisioned(harness, tenant, id, { poolId })
-  await inTenant(harness.store, tenant.id, (tx) => complete(tx, { simId: id, type: TicketType.Activate }))
-  const at = new Date(harness.now).toISOString()
-  const record = { recordId: `r${id}`, simId: id, at, bytesDown: 900_000_000 }
-  await tenant.inside('POST', '/internal/usage', { records: [record] })
+  const poolId = await aPool(tenant, { warningThresholdPct: 80 })
+  const { id } = await anActiveSim(harness, tenant, { poolId }, { tag })
+  await used(harness, tenant, id, { bytesDown: 900_000_000 })
   await watch(harness.store, evaluationOptions(), tenant.id)
   return id
 }
@@ -42,15 +38,19 @@ const aboutSim = (id: number, over: Partial<AlertLink> = {}): AlertLink => ({
   ...over,
 })
 const get = (token: string) => harness.outside.inject({ method: 'GET', url: `/n/${token}` })
-const post = (token: string, payload = '', type = 'application/x-www-form-urlencoded') =>
+const FORM = 'application/x-www-form-urlencoded'
+const post = (token: string, payload = '', type = FORM) =>
   harness.outside.inject({ method: 'POST', url: `/n/${token}`, payload, headers: { 'content-type': type } })
 const titleOf = (html: string) => /<h1>(.*)<\/h1>/.exec(html)?.[1]
 const trailOf = async (tenant: Tenant) =>
   (await tenant.inside('GET', '/internal/audit?actor=mail-link&pageSize=50')).body.data
-const silencesOf = async (tenant: Tenant) =>
-  (await tenant.inside('GET', '/internal/silences?open=true&pageSize=50')).body.data
+const silencesOf = async (tenant: Tenant, id: number) => {
+  const { body } = await tenant.inside('GET', '/internal/silences?open=true&pageSize=50')
+  return body.data.filter(({ simId }: { simId: number }) => simId === id)
+}
 const alertOf = async (id: number) => (await harness.tenant.inside('GET', `/internal/alerts?simId=${id}`)).body.data[0]
 const settingsOf = async (tenant: Tenant) => (await tenant.inside('GET', '/internal/tenant/notices')).body
+const unsubscribe = (tenant: Tenant): Link => ({ purpose: 'unsubscribe', tenantId: tenant.id })
 
 describe('GET /n/{token}', () => {
   test('shows what a link would do, and does nothing', async () => {
@@ -58,17 +58,17 @@ describe('GET /n/{token}', () => {
     const tokens = [
       tokenOf(aboutSim(id)),
       tokenOf(aboutSim(id, { purpose: 'mute' })),
-      tokenOf({ purpose: 'unsubscribe', tenantId: harness.tenant.id }),
+      tokenOf(unsubscribe(harness.tenant)),
     ]
     const pages = []
     for (const token of tokens) pages.push(await get(token), await get(token))
 
-    expect(pages.map(({ statusCode, body }) => [statusCode, body.includes('<form method="post">')])).toEqual(
-      pages.map(() => [200, true]),
-    )
+    for (const { statusCode, body } of pages) {
+      expect([statusCode, body]).toEqual([200, expect.stringContaining('<form method="post">')])
+    }
     expect(pages[0]?.body).toContain('meter-1')
     expect(await alertOf(id)).toMatchObject({ acknowledgedAt: null })
-    expect(await silencesOf(harness.tenant)).toEqual([])
+    expect(await silencesOf(harness.tenant, id)).toEqual([])
     expect(await settingsOf(harness.tenant)).toMatchObject({ mailsFrom: LogLevel.Info })
     expect(await trailOf(harness.tenant)).toEqual([])
   })
@@ -92,7 +92,7 @@ describe('GET /n/{token}', () => {
   })
 
   test('answers HEAD, and refuses other methods', async () => {
-    const url = `/n/${tokenOf({ purpose: 'unsubscribe', tenantId: harness.other.id })}`
+    const url = `/n/${tokenOf(unsubscribe(harness.other))}`
 
     expect(await harness.outside.inject({ method: 'HEAD', url })).toMatchObject({ statusCode: 200, body: '' })
     expect(await harness.outside.inject({ method: 'DELETE', url })).toMatchObject({ statusCode: 405 })
@@ -104,13 +104,9 @@ describe.each(['GET', 'POST'] as const)('%s /n/{token}', (method) => {
   const ask = (token: string) => harness.outside.inject({ method, url: `/n/${token}` })
 
   test('refuses what was not signed here, and a tenant that is not there, alike', async () => {
-    const good = tokenOf({ purpose: 'unsubscribe', tenantId: harness.other.id })
+    const good = tokenOf(unsubscribe(harness.other))
     const nobody = tokenOf({ purpose: 'unsubscribe', tenantId: 'tffffffffffff' })
-    const strange = sealLink(
-      Buffer.alloc(32),
-      { purpose: 'unsubscribe', tenantId: harness.other.id },
-      harness.now + 1e6,
-    )
+    const strange = sealLink(Buffer.alloc(32), unsubscribe(harness.other), harness.now + 1e6)
     const answers = [`${good.slice(0, -1)}_`, 'x', 'x.y', nobody, strange].map(async (token) => {
       const { statusCode, body } = await ask(token)
       return [statusCode, body]
@@ -123,7 +119,7 @@ describe.each(['GET', 'POST'] as const)('%s /n/{token}', (method) => {
   })
 
   test('says that a link has expired', async () => {
-    const { statusCode, body } = await ask(tokenOf({ purpose: 'unsubscribe', tenantId: harness.other.id }, harness.now))
+    const { statusCode, body } = await ask(tokenOf(unsubscribe(harness.other), harness.now))
 
     expect([statusCode, titleOf(body)]).toEqual([410, 'This link has expired'])
     expect(await settingsOf(harness.other)).toMatchObject({ mailsFrom: LogLevel.Info })
@@ -145,7 +141,7 @@ describe.each(['GET', 'POST'] as const)('%s /n/{token}', (method) => {
   })
 
   test('answers so often for one token', async () => {
-    const token = tokenOf({ purpose: 'unsubscribe', tenantId: harness.other.id }, harness.now - 1)
+    const token = tokenOf(unsubscribe(harness.other), harness.now - 1)
     const limited = tokenOf(aboutSim(method === 'GET' ? 901 : 902))
     for (let n = 0; n < 30; n += 1) await ask(limited)
     const refused = await ask(limited)
@@ -162,15 +158,13 @@ describe('POST /n/{token}', () => {
     const before = await alertOf(id)
     const first = await post(token)
     const seen = await alertOf(id)
-    harness.now += 60_000
-    const second = await post(token)
+    const second = await harness.at(harness.now + 60_000, () => post(token))
     const trail = (await trailOf(harness.tenant)).filter(({ subject }: { subject: string }) => subject === 'alert')
 
     expect(before.acknowledgedAt).toBeNull()
-    expect([first, second].map(({ statusCode, body }) => [statusCode, titleOf(body)])).toEqual([
-      [200, 'This alert is acknowledged'],
-      [200, 'This alert is acknowledged'],
-    ])
+    for (const { statusCode, body } of [first, second]) {
+      expect([statusCode, titleOf(body)]).toEqual([200, 'This alert is acknowledged'])
+    }
     expect(seen).toMatchObject({ acknowledgedBy: 'mail-link' })
     expect(await alertOf(id)).toEqual(seen)
     expect(trail).toMatchObject([
@@ -182,11 +176,9 @@ describe('POST /n/{token}', () => {
     const id = await overWarned(harness.tenant, 'meter-3')
     const token = tokenOf(aboutSim(id, { purpose: 'mute' }))
     const pages = [...(await Promise.all([post(token), post(token)])), await post(token)]
-    const silences = (await silencesOf(harness.tenant)).filter(({ simId }: { simId: number }) => simId === id)
+    const silences = await silencesOf(harness.tenant, id)
 
-    expect(pages.map(({ body }) => titleOf(body))).toEqual(
-      pages.map(() => 'It is not mailed again in this billing cycle'),
-    )
+    for (const { body } of pages) expect(titleOf(body)).toBe('It is not mailed again in this billing cycle')
     expect(silences).toMatchObject([
       { rule: RULE, poolId: null, tag: null, level: null, endsAt: '2026-12-01T00:00:00.000Z', createdBy: 'mail-link' },
     ])
@@ -196,40 +188,34 @@ describe('POST /n/{token}', () => {
   test('begins a silence anew that somebody has ended', async () => {
     const id = await overWarned(harness.tenant, 'meter-4')
     const token = tokenOf(aboutSim(id, { purpose: 'mute' }))
-    const own = async () => (await silencesOf(harness.tenant)).filter(({ simId }: { simId: number }) => simId === id)
     await post(token)
-    const [{ id: silence }] = await own()
+    const [{ id: silence }] = await silencesOf(harness.tenant, id)
     await harness.tenant.inside('POST', `/internal/silences/${silence}/end`)
     await post(token)
 
-    expect(await own()).toHaveLength(1)
+    expect(await silencesOf(harness.tenant, id)).toHaveLength(1)
   })
 
   test.each([
-    ['the form of RFC 8058', 'List-Unsubscribe=One-Click', 'application/x-www-form-urlencoded'],
+    ['the form of RFC 8058', 'List-Unsubscribe=One-Click', FORM],
     [
       'the same in parts',
       '--b\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--b--\r\n',
       'multipart/form-data; boundary=b',
     ],
-    ['an empty form', '', 'application/x-www-form-urlencoded'],
-    [
-      'a form in another charset',
-      'List-Unsubscribe=One-Click',
-      'application/x-www-form-urlencoded; charset=ISO-8859-1',
-    ],
+    ['an empty form', '', FORM],
+    ['a form in another charset', 'List-Unsubscribe=One-Click', `${FORM}; charset=ISO-8859-1`],
   ])('unsubscribes by %s, without its page', async (_what, body, type) => {
     const before = await settingsOf(harness.tenant)
     await harness.tenant.inside('PUT', '/internal/tenant/notices', { ...before, mailsFrom: LogLevel.Info })
     const entries = (await trailOf(harness.tenant)).length
-    const token = tokenOf({ purpose: 'unsubscribe', tenantId: harness.tenant.id })
+    const token = tokenOf(unsubscribe(harness.tenant))
     const pages = [await post(token, body, type), await post(token, body, type)]
     const trail = await trailOf(harness.tenant)
 
-    expect(pages.map(({ statusCode, body: html }) => [statusCode, titleOf(html)])).toEqual([
-      [200, 'Only Critical alerts are mailed now'],
-      [200, 'Only Critical alerts are mailed now'],
-    ])
+    for (const { statusCode, body: html } of pages) {
+      expect([statusCode, titleOf(html)]).toEqual([200, 'Only Critical alerts are mailed now'])
+    }
     expect(pages[0]?.body).toContain(`npx simherd tenants notices --tenant ${harness.tenant.id} --mails-from info`)
     expect(await settingsOf(harness.tenant)).toEqual({ ...before, mailsFrom: LogLevel.Critical })
     expect(trail).toHaveLength(entries + 1)
@@ -239,15 +225,16 @@ describe('POST /n/{token}', () => {
   test('does nothing about a cycle that has ended', async () => {
     const id = await overWarned(harness.tenant, 'meter-5')
     const pages = []
-    for (const purpose of ['ack', 'mute'] as const)
+    for (const purpose of ['ack', 'mute'] as const) {
       pages.push(await post(tokenOf(aboutSim(id, { purpose, cycle: '2026-10' }))))
+    }
 
     expect(pages.map(({ body }) => titleOf(body))).toEqual(['This alert has ended', 'There is nothing left to silence'])
     expect(await alertOf(id)).toMatchObject({ acknowledgedAt: null, silencedUntil: null })
   })
 
   test('refuses a body that is no form of a link', async () => {
-    const token = tokenOf({ purpose: 'unsubscribe', tenantId: harness.other.id })
+    const token = tokenOf(unsubscribe(harness.other))
     const { statusCode, headers } = await post(token, 'x'.repeat(5000))
 
     expect([statusCode, headers['content-type']]).toEqual([413, 'text/html; charset=utf-8'])

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../../api/http/app.ts'
 import { buildInternal, buildPublic } from '../../../api/server.ts'
-import { INTERNAL, useHarness } from '../harness.ts'
+import { INTERNAL, times, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 const LIMIT = 3
@@ -32,9 +32,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all(apps.map((app) => app.close())))
 
 /** Uses up the count of an address. */
-const useUp = async (ask: Ask, from: string) => {
-  for (let n = 0; n < LIMIT; n++) await ask('/none', { from })
-}
+const useUp = (ask: Ask, from: string) => times(LIMIT, () => ask('/none', { from }))
 
 const KEYLESS = ['/docs', '/docs/', '/openapi.json', '/problems/sim_not_found', '/n/no.token', '/', '/api/none', '/api']
 
@@ -42,7 +40,7 @@ describe('paths that take no key', () => {
   test.each(KEYLESS)('answer 429 to %s beyond the limit of an address', async (url) => {
     const from = `192.0.2.${100 + KEYLESS.indexOf(url)}`
     const ask = () => asking.outside(url, { from })
-    const within = [await ask(), await ask(), await ask()]
+    const within = await times(LIMIT, ask)
     const beyond = await ask()
     const other = await asking.outside(url, { from: from.replace('192', '198') })
 
@@ -69,11 +67,10 @@ describe('paths that take no key', () => {
   test('have no limit with 0', async () => {
     await useUp(asking.outside, '127.0.0.1')
     const limited = await asking.outside('/none', { from: '127.0.0.1' })
-    const answers = []
-    for (let n = 0; n <= LIMIT; n++) answers.push((await harness.outside.inject('/none')).statusCode)
+    const answers = await times(LIMIT + 1, () => harness.outside.inject('/none'))
 
     expect(limited.status).toBe(429)
-    expect(answers).toEqual([404, 404, 404, 404])
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([404, 404, 404, 404])
   })
 })
 

@@ -113,14 +113,9 @@ describe('X-Forwarded-For', () => {
       return (await app.inject({ method: 'GET', url: '/api/tenant', remoteAddress: PROXY, headers })).statusCode
     }
     const first = [await ask('192.0.2.7'), await ask('192.0.2.7'), await ask('192.0.2.8')]
-    const forged = [
-      await ask('198.51.100.1, 192.0.2.7'),
-      await ask('192.0.2.8, 192.0.2.7'),
-      await ask(`${PROXY}, 192.0.2.7`),
-    ]
 
     expect(first).toEqual([401, 429, 401])
-    expect(forged).toEqual([429, 429, 429])
+    for (const other of ['198.51.100.1', '192.0.2.8', PROXY]) expect(await ask(`${other}, 192.0.2.7`)).toBe(429)
     expect(await ask('192.0.2.7', harness.tenant.key)).toBe(200)
   })
 

@@ -11,7 +11,7 @@ import { MOST_UNDER_WAY, sendArray } from '../../../api/http/streaming.ts'
 import { keysetPages } from '../../../store/keyset-pages.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { soon, until } from '../../setup/soon.ts'
-import { useHarness } from '../harness.ts'
+import { openConnections, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 
@@ -41,11 +41,6 @@ function anEndlessList() {
   }
   return { seen, pages }
 }
-
-const openConnections = (app: ReturnType<typeof anApp>) =>
-  new Promise<number>((resolve, reject) =>
-    app.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
-  )
 
 /** A client that asks and reads nothing. */
 async function aClient(url: string): Promise<Socket> {

@@ -3,8 +3,10 @@ import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { lockWaiters } from '../../setup/lock-waits.ts'
 import { soon } from '../../setup/soon.ts'
-import { anIccid, useHarness } from '../harness.ts'
+import { timed } from '../../setup/timed.ts'
+import { anIccid, aSim, openConnections, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 const MIB = 1024 * 1024
@@ -18,10 +20,10 @@ const packed = (head: string, text: string, mebibytes: number) => {
 
 /** Answer to a file, and CPU time of the thread that serves all requests, in milliseconds. */
 async function send(url: string, type: string, body: Buffer | string, headers: Record<string, string> = {}) {
-  const before = process.threadCpuUsage()
-  const answer = await harness.tenant.inside('POST', url, body, { 'content-type': type, ...headers })
-  const { user, system } = process.threadCpuUsage(before)
-  return { ...answer, cost: (user + system) / 1000 }
+  const [answer, cost] = await timed(() =>
+    harness.tenant.inside('POST', url, body, { 'content-type': type, ...headers }),
+  )
+  return { ...answer, cost }
 }
 
 const record = (recordId: string) => `{"recordId":"${recordId}","simId":1,"at":"2026-11-20T10:00:00Z","smsCount":1}\n`
@@ -139,38 +141,25 @@ describe('a sender that leaves', () => {
     return socket
   }
 
-  const waiting = async () => {
-    const { rows } = await sql<{ waits: number }>`
-      select count(*)::integer as waits from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock'`.execute(harness.root)
-    return rows[0]?.waits
-  }
-
   /** Sends a request, and leaves while its transaction waits for what `lock` holds. Waits until the transaction has ended. */
   async function leaveBehind(lock: ReturnType<typeof sql>, url: string, type: string, body: string) {
     await harness.root.transaction().execute(async (tx) => {
       await lock.execute(tx)
       const socket = sent(url, type, body)
-      await soon(async () => expect(await waiting()).toBe(1))
+      await soon(async () => expect(await lockWaiters({ db: harness.root })).toBe(1))
       socket.destroy()
-      await soon(async () => {
-        const open = await new Promise<number>((resolve, reject) =>
-          harness.inside.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
-        )
-        expect(open).toBe(0)
-      })
+      await soon(async () => expect(await openConnections(harness.inside)).toBe(0))
     })
     await soon(async () => {
-      const { rows } = await sql<{ count: number }>`
-        select count(*)::integer as count from pg_stat_activity
+      const { rows } = await sql`
+        select 1 from pg_stat_activity
          where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`.execute(harness.root)
-      expect(rows[0]?.count).toBe(0)
+      expect(rows).toEqual([])
     })
   }
 
   test('has none of the usage counted that waits', async () => {
-    const iccid = anIccid()
-    await harness.tenant.inside('POST', '/internal/sims', { sims: [{ iccid }] })
+    const { iccid } = await aSim(harness.tenant)
     const line = JSON.stringify({ recordId: 'left', iccid, at: '2026-11-20T10:00:00Z', bytesUp: 5_000_000 })
     const merge = sql`select pg_advisory_xact_lock(hashtext('simherd.merge'), hashtext(${harness.tenant.id}))`
 
