@@ -15,31 +15,34 @@ interface Harness {
  * Call it before the group's other hooks, which may use the harness.
  *
  * @param given receives each harness that is started
- * @returns `giveUp`: a test that spoils its harness calls it; the next test then gets a new one in any case
+ * @returns `harness`: the present one, for use in hooks and tests; `giveUp`: a test that spoils its harness calls it, and
+ *   the next test then gets a new one in any case
  */
 export function useCommonHarness<H extends Harness>(
   start: () => Promise<H>,
-  given: (harness: H) => unknown,
-): { readonly giveUp: () => void } {
-  let harness: H | undefined
+  given: (harness: H) => unknown = () => undefined,
+): { readonly harness: H; readonly giveUp: () => void } {
+  let present: H | undefined
   let last: TestContext['task'] | undefined
   let spoiled = false
 
   const leave = async () => {
     endWaits()
-    await harness?.close()
-    harness = undefined
+    await present?.close()
+    present = undefined
   }
   beforeEach(async ({ task }) => {
     if (spoiled || last?.result?.state === 'fail') await leave()
     last = task
     spoiled = false
-    if (harness !== undefined) return
-    harness = await start()
-    await given(harness)
+    if (present !== undefined) return
+    present = await start()
+    await given(present)
   })
   afterAll(leave)
+  const harness = new Proxy({} as H, { get: (_, name) => Reflect.get(present ?? {}, name) })
   return {
+    harness,
     giveUp: () => {
       spoiled = true
     },

@@ -1,50 +1,36 @@
 /** Runs that continue as new, on a server that suggests it after a few events. */
 import { Connection, WorkflowClient } from '@temporalio/client'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { enforcePoolId, monthEndTimerId, provisionInBulkId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { cycleAt, previousCycle } from '../../domain/time/cycle.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
 import { findTemporalServer } from '../../stack/temporal/find-temporal-server.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
-import { useCommonHarness } from '../setup/common-harness.ts'
 import { soon } from '../setup/soon.ts'
-import { clear, startHarness } from './harness.ts'
-import { aSim, TENANT } from './model/service.ts'
+import { startHarness, useModel } from './harness.ts'
+import { aSim, aSuspension, TENANT } from './model/service.ts'
 import { aBatchSim } from './provision-in-bulk/batch-model.ts'
 
 /** A server that suggests to continue as new after this many events, and workers. */
 async function startServer(events: number) {
   const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress: () => undefined })
   const server = await startTemporal({ program, settings: { 'limit.historyCount.suggestContinueAsNew': events } })
-  const [harness, connection] = [
-    await startHarness(server.address, 'default'),
-    await Connection.connect({ address: server.address }),
-  ]
+  const harness = await startHarness(server.address, 'default')
+  const connection = await Connection.connect({ address: server.address })
   const close = async () => {
     await harness.close()
     await connection.close()
     await server.stop()
   }
-  return { harness, connection, close }
+  return { ...harness, connection, close }
 }
 
 describe('a run that continues as new', () => {
-  let harness: Awaited<ReturnType<typeof startHarness>>
-  let connection: Connection
-  useCommonHarness(
-    () => startServer(10),
-    (started) => {
-      ;({ harness, connection } = started)
-    },
-  )
-  beforeEach(() => clear(harness.model))
-
-  const RULE = { rule: 'r', ruleFile: 'r.json', grace: 'PT0S', until: 'renewal' } as const
-  const cycleEndsAt = new Date(Date.now() + 3_600_000).toISOString()
+  const harness = useModel(() => startServer(10))
   const see = (workflowId: string) => harness.workflowClient.describe(workflowId, TENANT)
   /** The run that the latest run of an id continues; empty for the first run. */
   const runBefore = async (workflowId: string) => {
-    const { events } = await new WorkflowClient({ connection }).getHandle(workflowId).fetchHistory()
+    const { events } = await new WorkflowClient({ connection: harness.connection }).getHandle(workflowId).fetchHistory()
     return events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId
   }
   /** Starts a run, and waits until its successor runs with this state. */
@@ -54,10 +40,8 @@ describe('a run that continues as new', () => {
     await soon(async () => expect(await runBefore(start.workflowId)).toMatch(/./))
   }
   const startSuspension = (cycleKey: string) => {
-    const workflowId = suspendOnOverageId(TENANT, 1, cycleKey)
-    const input = { tenantId: TENANT, simId: 1, cycleKey, cycleEndsAt, ...RULE }
     harness.model.sims.set(1, aSim())
-    return { do: 'signalWithStart', type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
+    return aSuspension(1, cycleKey)
   }
   const untilPhase = (workflowId: string, phase: string) =>
     soon(async () => expect((await see(workflowId)).state).toMatchObject({ phase }))
@@ -72,12 +56,10 @@ describe('a run that continues as new', () => {
     await untilPhase(start.workflowId, 'suspended')
     await harness.workflowClient.signal(start.workflowId, 'renewed')
 
-    await soon(async () =>
-      expect(await see(start.workflowId)).toMatchObject({
-        status: 'completed',
-        result: { outcome: 'renewed', suspended: 2, broughtBack: 2 },
-      }),
-    )
+    expect(await harness.ended(start.workflowId)).toMatchObject({
+      status: 'completed',
+      result: { outcome: 'renewed', suspended: 2, broughtBack: 2 },
+    })
     expect(harness.model.actionsOf('owned')).toEqual(['suspended/0', 'broughtBack/0', 'suspended/1', 'broughtBack/1'])
     expect(harness.model.ticketsOf(1)).toEqual(['suspend:2', 'activate:2', 'suspend:2', 'activate:2'])
   })
@@ -91,18 +73,19 @@ describe('a run that continues as new', () => {
     await soon(async () => expect((await see(start.workflowId)).state).toMatchObject({ until: 'manual' }))
     await harness.workflowClient.update(start.workflowId, 'resume', {}, 'resume')
 
-    await soon(async () => expect(await see(start.workflowId)).toMatchObject({ result: { outcome: 'resumed' } }))
+    expect(await harness.ended(start.workflowId)).toMatchObject({ result: { outcome: 'resumed' } })
     expect(harness.model.sims.get(1)?.status).toBe(1)
   })
 
   test('signals SIMs that the previous enforce-pool run armed', async () => {
     const cycleKey = 'armed'
-    harness.model.cycles.push({ key: cycleKey, endsAt: cycleEndsAt, closedAt: null })
     harness.model.sims.set(1, aSim())
-    const flags = { stopped: false, exempt: false, weaker: false, held: false, refused: false }
-    harness.model.pool.rows = [{ simId: 1, usageBytes: 20, shareBytes: 10, excessBytes: 10, ...flags }]
+    const cycleEndsAt = new Date(Date.now() + 3_600_000).toISOString()
+    harness.model.cycles.push({ key: cycleKey, endsAt: cycleEndsAt, closedAt: null })
+    harness.model.pool.rows = [{ simId: 1, usageBytes: 20, shareBytes: 10, excessBytes: 10 }]
     const workflowId = enforcePoolId(TENANT, 7, cycleKey)
-    const input = { tenantId: TENANT, poolId: 7, cycleKey, cycleEndsAt, target: 'largestExcess', ...RULE } as const
+    const rule = { rule: 'r', ruleFile: 'r.json', target: 'largestExcess', grace: 'PT0S', until: 'renewal' } as const
+    const input = { tenantId: TENANT, poolId: 7, cycleKey, cycleEndsAt, ...rule }
     const start = { do: 'signalWithStart', type: 'enforce-pool', workflowId, input, signal: 'overLimit' } as const
     await begin(start, { over: true, armed: 1 })
     await untilPhase(suspendOnOverageId(TENANT, 1, cycleKey), 'suspended')
@@ -115,20 +98,12 @@ describe('a run that continues as new', () => {
 })
 
 describe('a run that looks on and on', () => {
-  let harness: Awaited<ReturnType<typeof startHarness>>
-  useCommonHarness(
-    () => startServer(40),
-    (started) => {
-      harness = started.harness
-    },
-  )
-  beforeEach(() => clear(harness.model))
-  const see = (workflowId: string) => harness.workflowClient.describe(workflowId, TENANT)
+  const harness = useModel(() => startServer(40))
   /** Waits until an id has had this many runs. */
   const untilRuns = async (workflowId: string, wanted: number) => {
     const runs = new Set<string>()
     await soon(async () => {
-      runs.add((await see(workflowId)).runId)
+      runs.add((await harness.workflowClient.describe(workflowId, TENANT)).runId)
       expect(runs.size).toBeGreaterThanOrEqual(wanted)
     })
   }
@@ -144,12 +119,10 @@ describe('a run that looks on and on', () => {
     await untilRuns(workflowId, 3)
     harness.model.stuck.clear()
 
-    await soon(async () =>
-      expect(await see(workflowId)).toMatchObject({
-        status: 'completed',
-        result: { cycles: [{ cycle: key, status: 'completed' }] },
-      }),
-    )
+    expect(await harness.ended(workflowId)).toMatchObject({
+      status: 'completed',
+      result: { cycles: [{ cycle: key, status: 'completed' }] },
+    })
     expect(harness.model.calls('POST /internal/workflows/month-end-reprovision')).toBe(1)
   })
 
@@ -168,12 +141,10 @@ describe('a run that looks on and on', () => {
     await untilRuns(workflowId, 3)
     harness.model.stuck.clear()
 
-    await soon(async () =>
-      expect(await see(workflowId)).toMatchObject({
-        status: 'completed',
-        result: { outcome: 'done', counts: { activated: 2 } },
-      }),
-    )
+    expect(await harness.ended(workflowId)).toMatchObject({
+      status: 'completed',
+      result: { outcome: 'done', counts: { activated: 2 } },
+    })
     expect(harness.model.ticketsOf(301)).toEqual(['provision:2', 'activate:2'])
   })
 })

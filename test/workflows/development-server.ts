@@ -3,7 +3,7 @@ import { Client, Connection } from '@temporalio/client'
 import { afterAll, inject } from 'vitest'
 import { openWorkflowClient } from '../../adapters/temporal/client.ts'
 import { freshNamespace } from '../setup/service.ts'
-import { startHarness } from './harness.ts'
+import { startHarness, useModel } from './harness.ts'
 
 /** Temporal's own client, for calls that bypass the service. */
 async function connect() {
@@ -24,13 +24,14 @@ export async function useTemporal() {
   return { ...server, workflowClient }
 }
 
-/** The harness, with a worker. */
-export async function startServerHarness() {
-  const server = await connect()
-  const harness = await startHarness(server.address, server.namespace)
-  const close = async () => {
-    await harness.close()
-    await server.connection.close()
-  }
-  return { ...server, ...harness, close }
-}
+/** The harness, with a worker, for a group of tests. */
+export const useServerHarness = () =>
+  useModel(async () => {
+    const server = await connect()
+    const harness = await startHarness(server.address, server.namespace)
+    const close = async () => {
+      await harness.close()
+      await server.connection.close()
+    }
+    return { ...server, ...harness, close }
+  })

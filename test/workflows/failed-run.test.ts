@@ -2,7 +2,7 @@
 import proto from '@temporalio/proto'
 import { expect, test } from 'vitest'
 import type { EnforcePoolInput } from '../../domain/temporal/enforce-pool.ts'
-import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
+import { enforcePoolId } from '../../domain/temporal/ids.ts'
 import { TASK_QUEUE } from '../../domain/temporal/start.ts'
 import { carryOutWorkflowRequests } from '../../service/workflows/carry-out-workflow-requests.ts'
 import type { FailedRun } from '../../service/workflows/failed-run.ts'
@@ -10,6 +10,7 @@ import { requestWorkflows } from '../../store/outbox.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { aPool, aSim, useHarness } from '../api/harness.ts'
 import { useTemporal } from './development-server.ts'
+import { aSuspension } from './model/service.ts'
 
 const { namespace, workflowClient, connection, temporal } = await useTemporal()
 const harness = useHarness({ workflowClient })
@@ -87,15 +88,8 @@ test('reports terminated runs, but not cancelled ones', async () => {
 
   const { id: simId } = await aSim(harness.tenant)
   const tenantId = harness.tenant.id
-  const workflowId = suspendOnOverageId(tenantId, simId, CYCLE.cycleKey)
-  const input = { tenantId, simId, ...CYCLE, ...RULE }
-  const suspension = {
-    do: 'signalWithStart',
-    type: 'suspend-on-overage',
-    workflowId,
-    input,
-    signal: 'overLimit',
-  } as const
+  const suspension = aSuspension(simId, CYCLE.cycleKey, { tenantId, ...RULE })
+  const { workflowId } = suspension
   await workflowClient.signalWithStart(suspension)
   await temporal.getHandle(workflowId).terminate('for the test')
   await inTenant(harness.store, tenantId, (tx) => requestWorkflows(tx, [suspension]))

@@ -1,12 +1,14 @@
 /** The harness of workflow tests: a worker, the workflow client, and a model of the service that activities call. */
 import { pino } from 'pino'
+import { beforeEach } from 'vitest'
 import { openWorkflowClient } from '../../adapters/temporal/client.ts'
 import type { WorkflowSubject } from '../../domain/temporal/start.ts'
 import type { WorkflowType } from '../../domain/temporal/ids.ts'
 import { installRuntime, startTemporalWorker } from '../../worker/start-temporal-worker.ts'
+import { useCommonHarness } from '../setup/common-harness.ts'
 import { until } from '../setup/soon.ts'
 import { workflowBundle } from '../setup/workflow-bundle.ts'
-import { type ServiceModel, startServiceModel } from './model/service.ts'
+import { knobs, type ServiceModel, startServiceModel, TENANT } from './model/service.ts'
 import { startSkippingServer } from './model/skipping-server.ts'
 
 const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
@@ -38,16 +40,22 @@ export async function startHarness(address: string, namespace: string, bundle = 
       worker = await begin()
     }
   }
+  /** Waits in real time until a workflow has ended. @returns its last run */
+  const ended = (workflowId: string) =>
+    until(`the end of ${workflowId}`, async () => {
+      const run = await workflowClient.describe(workflowId, TENANT)
+      return run.status !== 'running' && run
+    })
   const close = async () => {
     await worker.shutdown()
     await workflowClient.close()
     await model.close()
   }
-  return { workflowClient, model, sendWorkerAway, close }
+  return { workflowClient, model, sendWorkerAway, ended, close }
 }
 
 /** The same on a time-skipping server. */
-export async function startSkippingHarness(path: string) {
+async function startSkippingHarness(path: string) {
   installRuntime(log)
   const { env, leap, patiently, stop } = await startSkippingServer(path)
   const harness = await startHarness(env.address, env.namespace ?? 'default')
@@ -78,38 +86,24 @@ export async function startSkippingHarness(path: string) {
     },
   }
 }
-export type SkippingHarness = Awaited<ReturnType<typeof startSkippingHarness>>
+
+/** A harness for a group of tests, its model as new before each. */
+export function useModel<H extends { readonly model: ServiceModel; readonly close: () => Promise<unknown> }>(
+  start: () => Promise<H>,
+): H {
+  const { harness } = useCommonHarness(start)
+  beforeEach(() => clear(harness.model))
+  return harness
+}
+
+/** The same on a time-skipping server. @param path its program; undefined if the group is skipped */
+export const useSkippingHarness = (path: string | undefined) => useModel(() => startSkippingHarness(path ?? ''))
 
 /** Resets a model to what it was before the first test. */
 export function clear(model: ServiceModel): void {
-  model.sims.clear()
-  model.tickets.length = 0
-  for (const list of [model.actions, model.batch, model.missing, model.closed, model.cycles, model.requests])
-    list.length = 0
-  for (const set of [
-    model.pending,
-    model.processing,
-    model.stuck,
-    model.failing,
-    model.begun,
-    model.refusedBatches,
-    model.arms,
-  ])
-    set.clear()
-  Object.assign(model, {
-    renewals: 0,
-    broughtBack: 0,
-    overLimit: true,
-    mode: 2,
-    exempt: false,
-    refused: false,
-    permits: 'granted',
-    outages: 0,
-    retryAfter: null,
-    lostResponses: 0,
-    signals: 'sent',
-    key: 'key',
-    before: async () => {},
-  })
-  model.pool = { over: true, overageBytes: 1000, rows: [] }
+  for (const value of Object.values(model)) {
+    if (Array.isArray(value)) value.length = 0
+    else if (value instanceof Map || value instanceof Set) value.clear()
+  }
+  Object.assign(model, knobs())
 }

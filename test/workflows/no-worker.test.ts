@@ -1,10 +1,12 @@
 /** Signals, cancels, updates and retries without a worker: Temporal accepts them, and no caller waits for one. */
 import { Connection } from '@temporalio/client'
 import { describe, expect, test, vi } from 'vitest'
-import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
+import { provisionAndActivateId } from '../../domain/temporal/ids.ts'
 import type { ProvisionAndActivateInput } from '../../domain/temporal/provision-and-activate.ts'
 import { useHarness } from '../api/harness.ts'
 import { useTemporal } from './development-server.ts'
+import { signalsIn } from './events.ts'
+import { aSuspension } from './model/service.ts'
 
 /** Temporal's calls that wait for a worker. */
 const WAITS_FOR_A_WORKER = /\/(QueryWorkflow|UpdateWorkflowExecution|PollWorkflowExecutionUpdate)$/
@@ -36,20 +38,7 @@ async function atOnce<T>(ask: () => Promise<T>): Promise<T> {
 describe('/internal/workflows without a worker', () => {
   const harness = useHarness({ workflowClient })
   const path = (workflowId: string) => `/internal/workflows/${encodeURIComponent(workflowId)}`
-  const events = async (workflowId: string) => {
-    const { events: all } = await temporal.getHandle(workflowId).fetchHistory()
-    return all ?? []
-  }
-  const suspension = async (simId: number, cycleKey = '2026-11') => {
-    const tenantId = harness.tenant.id
-    const workflowId = suspendOnOverageId(tenantId, simId, cycleKey)
-    const cycleEndsAt = new Date(Date.now() + 3_600_000).toISOString()
-    const rule = { rule: 'r', ruleFile: 'r.json', grace: 'PT0S', until: 'renewal' } as const
-    const input = { tenantId, simId, cycleKey, cycleEndsAt, ...rule }
-    const start = { type: 'suspend-on-overage', workflowId, input } as const
-    await workflowClient.signalWithStart({ do: 'signalWithStart', ...start, signal: 'overLimit' })
-    return workflowId
-  }
+  const history = (workflowId: string) => temporal.getHandle(workflowId).fetchHistory()
   const provision = async (simId: number) => {
     const tenantId = harness.tenant.id
     const workflowId = provisionAndActivateId(tenantId, simId)
@@ -59,15 +48,13 @@ describe('/internal/workflows without a worker', () => {
   }
 
   test('accepts a signal at once', async () => {
-    const workflowId = await suspension(1)
+    const start = aSuspension(1, '2026-11', { tenantId: harness.tenant.id })
+    const { workflowId } = await workflowClient.signalWithStart(start)
 
     expect(await atOnce(() => harness.tenant.inside('POST', `${path(workflowId)}/signals/cleared`))).toMatchObject({
       status: 202,
     })
-    const signals = (await events(workflowId)).map(
-      (event) => event.workflowExecutionSignaledEventAttributes?.signalName,
-    )
-    expect(signals.filter((name) => name != null)).toEqual(['overLimit', 'cleared'])
+    expect(signalsIn(await history(workflowId))).toEqual(['overLimit', 'cleared'])
   })
 
   test('accepts a cancel at once', async () => {
@@ -76,15 +63,17 @@ describe('/internal/workflows without a worker', () => {
     expect(await atOnce(() => harness.tenant.inside('POST', `${path(workflowId)}/cancel`))).toMatchObject({
       status: 202,
     })
-    const cancels = (await events(workflowId)).filter(
-      (event) => event.workflowExecutionCancelRequestedEventAttributes != null,
-    )
-    expect(cancels).toHaveLength(1)
+    const { events } = await history(workflowId)
+    expect(events?.filter((event) => event.workflowExecutionCancelRequestedEventAttributes)).toHaveLength(1)
   })
 
   test('answers updates and retries at once', async () => {
     const workflowId = await provision(3)
     await temporal.getHandle(workflowId).terminate('for the test')
+    expect((await harness.tenant.inside('GET', path(workflowId))).body).toMatchObject({
+      status: 'terminated',
+      failure: { code: 'internal_error', detail: expect.any(String) },
+    })
 
     const update = () => harness.tenant.inside('POST', `${path(workflowId)}/updates/resume`, {})
     expect(await atOnce(update)).toMatchObject({ status: 400, body: { code: 'invalid_request' } })

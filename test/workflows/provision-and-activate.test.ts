@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { provisionAndActivateId } from '../../domain/temporal/ids.ts'
 import type { ProvisionAndActivateResult } from '../../domain/temporal/provision-and-activate.ts'
-import { useCommonHarness } from '../setup/common-harness.ts'
 import { requireSkippingServer } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
-import { clear, type SkippingHarness, startSkippingHarness } from './harness.ts'
+import { activitiesIn, signalsIn, tasksIn, untilLast } from './events.ts'
+import { useSkippingHarness } from './harness.ts'
 import { aSim, TENANT } from './model/service.ts'
 import { fail } from './model/tickets.ts'
 
 const path = requireSkippingServer('provision-and-activate in skipped time')
 
 describe.skipIf(path === undefined)('provision-and-activate', () => {
-  let harness: SkippingHarness
+  const harness = useSkippingHarness(path)
   const id = provisionAndActivateId(TENANT, 1)
   const input = { tenantId: TENANT, simId: 1, poolId: 7, tariffId: 3, tag: 'meter' }
   type More = { readonly tag?: string | undefined }
@@ -20,22 +20,11 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     return harness.start('provision-and-activate', id, { ...rest, ...(tag === undefined ? {} : { tag }) })
   }
   const run = async (more?: More): Promise<ProvisionAndActivateResult> => (await start(more)).result()
-  useCommonHarness(
-    () => startSkippingHarness(path ?? ''),
-    (started) => {
-      harness = started
-    },
-  )
-  beforeEach(() => {
-    clear(harness.model)
-  })
 
   test('takes a SIM to Active by two tickets', async () => {
     harness.model.sims.set(1, aSim({ status: 0, poolId: null, tariffId: null }))
 
-    const result = await run()
-
-    expect(result).toMatchObject({ outcome: 'activated', failure: null, unassignTicket: null })
+    expect(await run()).toMatchObject({ outcome: 'activated', failure: null, unassignTicket: null })
     expect(harness.model.sims.get(1)).toMatchObject({ status: 1, poolId: 7, tariffId: 3 })
     expect(harness.model.ticketsOf(1)).toEqual(['provision:2', 'activate:2'])
     const cause = { by: 'workflow', workflowId: id }
@@ -77,13 +66,11 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
 
     const result = await run()
 
-    const failure = {
-      step: 'activate',
-      ticketId: result.activateTicket,
-      code: 'carrier_rejected',
-      detail: 'the carrier said no',
-    }
-    expect(result).toMatchObject({ outcome: 'compensated', failure })
+    const failure = { step: 'activate', code: 'carrier_rejected', detail: 'the carrier said no' }
+    expect(result).toMatchObject({
+      outcome: 'compensated',
+      failure: { ...failure, ticketId: result.activateTicket },
+    })
     expect(harness.model.ticketsOf(1)).toEqual(['provision:2', 'activate:3', 'unassign:2'])
     expect(harness.model.sims.get(1)?.status).toBe(0)
   })
@@ -119,13 +106,14 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     await harness.workflowClient.cancel(id)
     await soon(() => expect(harness.model.calls('DELETE')).toBe(1))
     harness.model[at].clear()
-    await soon(async () => expect((await harness.workflowClient.describe(id, TENANT)).status).toBe('cancelled'))
+    expect(await harness.ended(id)).toMatchObject({
+      status: 'cancelled',
+      result: { outcome: 'cancelled' },
+      state: { step: 'done' },
+    })
 
     expect(harness.model.ticketsOf(1)).toEqual(tickets)
     expect(harness.model.sims.get(1)?.status).toBe(0)
-    const { result, state } = await harness.workflowClient.describe(id, TENANT)
-    expect(result).toMatchObject({ outcome: 'cancelled' })
-    expect(state).toMatchObject({ step: 'done' })
   })
 
   test('opens each ticket once while the service is away', async () => {
@@ -138,19 +126,7 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
 
   describe('the signal of a ticket’s end', () => {
     const inOrder = ['provision:2', 'activate:2']
-    const activities = async () => {
-      const { events } = await harness.handleOf(id).fetchHistory()
-      return (events ?? []).flatMap(
-        ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? [],
-      )
-    }
-    const untilEnded = () =>
-      soon(async () => expect((await harness.workflowClient.describe(id, TENANT)).status).not.toBe('running'))
-    /** How often the run has been signalled. */
-    const signals = async () => {
-      const { events } = await harness.handleOf(id).fetchHistory()
-      return (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes).length
-    }
+    const history = () => harness.handleOf(id).fetchHistory()
 
     test('may come before the run waits for it', async () => {
       harness.model.sims.set(1, aSim({ status: 0 }))
@@ -158,15 +134,15 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
       harness.model.before = async (line) => {
         if (line !== 'POST /api/tickets/activate' || held) return
         held = true
-        await soon(async () => expect(await signals()).toBe(1))
+        await soon(async () => expect(signalsIn(await history())).toHaveLength(1))
         // The second ticket is opened, and the activity tries again a second later.
         harness.model.lostResponses = 1
       }
       await start({})
-      await untilEnded()
+      await harness.ended(id)
 
-      expect(await signals()).toBe(2)
-      expect(await activities()).toEqual(['openBothTickets', 'readSim'])
+      expect(signalsIn(await history())).toHaveLength(2)
+      expect(activitiesIn(await history())).toEqual(['openBothTickets', 'readSim'])
       expect(harness.model.ticketsOf(1)).toEqual(inOrder)
     })
 
@@ -177,7 +153,7 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
 
       expect(await run({})).toMatchObject({ outcome: 'activated', failure: null })
       const looks = ['lookAtTicket', 'lookAtTicket']
-      expect(await activities()).toEqual(['openBothTickets', ...looks, 'readSim'])
+      expect(activitiesIn(await history())).toEqual(['openBothTickets', ...looks, 'readSim'])
       expect(harness.model.ticketsOf(1)).toEqual(inOrder)
       expect((await harness.env.currentTimeMs()) - begun).toBeGreaterThanOrEqual(2 * 60_000)
     })
@@ -249,11 +225,11 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     await harness.workflowClient.cancel(id)
     await soon(() => expect(harness.model.calls('DELETE')).toBe(2))
     harness.model[at].clear()
-    await soon(async () => expect((await harness.workflowClient.describe(id, TENANT)).status).toBe('cancelled'))
-
+    expect(await harness.ended(id)).toMatchObject({
+      status: 'cancelled',
+      result: { outcome: 'cancelled', failure: null },
+    })
     expect(harness.model.ticketsOf(1)).toEqual(tickets)
-    const { result } = await harness.workflowClient.describe(id, TENANT)
-    expect(result).toMatchObject({ outcome: 'cancelled', failure: null })
   })
 
   test('opens the second ticket later if it is refused at first', async () => {
@@ -271,19 +247,11 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     harness.model.sims.set(1, aSim({ status: 0 }))
 
     await start({})
-    // In the time of the clock: skipped time would not wait for the signals. By the history: on this server a query of
-    // the state can cost a workflow task too.
-    const events = await soon(async () => {
-      const history = await harness.handleOf(id).fetchHistory()
-      expect(history.events?.at(-1)?.workflowExecutionCompletedEventAttributes).toBeTruthy()
-      return history.events
-    })
-    const activities = (events ?? []).flatMap(
-      ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? [],
-    )
-    expect(activities).toEqual(['openBothTickets', 'readSim'])
+    // In the time of the clock: skipped time would not wait for the signals.
+    const history = await untilLast(harness.handleOf(id), 'workflowExecutionCompleted')
+    expect(activitiesIn(history)).toEqual(['openBothTickets', 'readSim'])
     // Fewer if both ends come at once.
-    expect(events?.filter((event) => event.workflowTaskCompletedEventAttributes).length).toBeLessThanOrEqual(5)
+    expect(tasksIn(history)).toBeLessThanOrEqual(5)
     // Opening a ticket checks the SIM.
     const requests = ['POST /api/tickets/provision', 'POST /api/tickets/activate', 'GET /api/sims/1']
     expect(harness.model.requests.filter((line) => !line.includes('/internal/workflows/'))).toEqual(requests)
@@ -294,9 +262,12 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
 
     await run()
 
-    const requests = harness.model.requests.filter((line) => !line.includes('GET /api/tickets/'))
     // A tag costs a request, a read of the step's ticket, and an activity.
-    const tag = ['PATCH /api/sims/1/tag']
-    expect(requests).toEqual(['POST /api/tickets/provision', ...tag, 'POST /api/tickets/activate', 'GET /api/sims/1'])
+    expect(harness.model.requests.filter((line) => !line.includes('GET /api/tickets/'))).toEqual([
+      'POST /api/tickets/provision',
+      'PATCH /api/sims/1/tag',
+      'POST /api/tickets/activate',
+      'GET /api/sims/1',
+    ])
   })
 })

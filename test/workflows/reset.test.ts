@@ -1,18 +1,12 @@
 /** Runs that an operator resets in Temporal days later: their steps run again, but have no second effect. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
+import { describe, expect, test } from 'vitest'
+import { provisionAndActivateId } from '../../domain/temporal/ids.ts'
 import { soon } from '../setup/soon.ts'
-import { startServerHarness } from './development-server.ts'
-import { clear } from './harness.ts'
-import { aSim, TENANT } from './model/service.ts'
+import { useServerHarness } from './development-server.ts'
+import { aSim, aSuspension, TENANT } from './model/service.ts'
 
 describe('a run reset days later', () => {
-  let harness: Awaited<ReturnType<typeof startServerHarness>>
-  beforeAll(async () => {
-    harness = await startServerHarness()
-  })
-  afterAll(() => harness?.close())
-  beforeEach(() => clear(harness.model))
+  const harness = useServerHarness()
 
   /** Resets a run to before its first activity of this name, after the service has forgotten the idempotency keys. */
   async function resetBefore(workflowId: string, activity: string): Promise<void> {
@@ -50,21 +44,10 @@ describe('a run reset days later', () => {
   async function pendingSuspension(simId: number) {
     harness.model.sims.set(simId, aSim())
     harness.model.pending.add('suspend')
-    const workflowId = suspendOnOverageId(TENANT, simId, '2026-11')
-    const input = {
-      tenantId: TENANT,
-      simId,
-      cycleKey: '2026-11',
-      cycleEndsAt: new Date(Date.now() + 3_600_000).toISOString(),
-      rule: 'r',
-      ruleFile: 'r.json',
-      grace: 'PT0S',
-      until: 'renewal' as const,
-    }
-    const start = { type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
-    await harness.workflowClient.signalWithStart({ do: 'signalWithStart', ...start })
+    const start = aSuspension(simId, '2026-11')
+    await harness.workflowClient.signalWithStart(start)
     await soon(() => expect(harness.model.ticketsOf(simId)).toEqual(['suspend:0']))
-    return workflowId
+    return start.workflowId
   }
   const lastStep = async (workflowId: string) => {
     const { steps, phase } = (await harness.workflowClient.describe(workflowId, TENANT)).state as {

@@ -1,73 +1,41 @@
 /** What the time-skipping server lacks: search attributes, lists and Schedules. Also a server that is down. */
 import { pino } from 'pino'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { registerSearchAttributes } from '../../adapters/temporal/add-search-attributes.ts'
 import { openWorkflowClient } from '../../adapters/temporal/client.ts'
 import { queryOf } from '../../adapters/temporal/list-workflows.ts'
 import { scheduleOf } from '../../adapters/temporal/schedule-calls.ts'
-import {
-  monthEndId,
-  monthEndScheduleId,
-  monthEndTimerId,
-  provisionAndActivateId,
-  suspendOnOverageId,
-} from '../../domain/temporal/ids.ts'
-import { cycleAt, previousCycle } from '../../domain/time/cycle.ts'
+import { monthEndId, monthEndScheduleId, monthEndTimerId, provisionAndActivateId } from '../../domain/temporal/ids.ts'
+import { type Cycle, cycleAt, previousCycle } from '../../domain/time/cycle.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
 import { freePort } from '../../stack/free-port.ts'
 import { findTemporalServer } from '../../stack/temporal/find-temporal-server.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
 import { startTemporalWorker } from '../../worker/start-temporal-worker.ts'
-import { useCommonHarness } from '../setup/common-harness.ts'
 import { soon, untilInstant } from '../setup/soon.ts'
 import { workflowBundle } from '../setup/workflow-bundle.ts'
-import { startServerHarness } from './development-server.ts'
-import { clear } from './harness.ts'
-import { aSim, TENANT } from './model/service.ts'
+import { useServerHarness } from './development-server.ts'
+import { aSim, aSuspension, TENANT } from './model/service.ts'
 
 describe('openWorkflowClient', () => {
-  let harness: Awaited<ReturnType<typeof startServerHarness>>
+  const harness = useServerHarness()
   const page = { page: 1, pageSize: 100 }
-  useCommonHarness(startServerHarness, (started) => {
-    harness = started
-  })
-  beforeEach(() => clear(harness.model))
-
-  const suspension = (simId: number, cycleKey: string) => ({
-    do: 'signalWithStart' as const,
-    type: 'suspend-on-overage' as const,
-    workflowId: suspendOnOverageId(TENANT, simId, cycleKey),
-    input: {
-      tenantId: TENANT,
-      simId,
-      cycleKey,
-      cycleEndsAt: new Date(Date.now() + 3_600_000).toISOString(),
-      rule: 'r',
-      ruleFile: 'r.json',
-      grace: 'PT0S',
-      until: 'renewal' as const,
-    },
-    signal: 'overLimit' as const,
-  })
-  const ended = (id: string) =>
-    soon(async () => {
-      const found = await harness.workflowClient.describe(id, TENANT)
-      if (found.status === 'running') throw new Error(`${id} runs`)
-      return found
-    })
+  /** Runs provision-and-activate of a SIM to its end. */
+  const provision = async (simId: number) => {
+    const workflowId = provisionAndActivateId(TENANT, simId)
+    const input = { tenantId: TENANT, simId }
+    await harness.workflowClient.start({ type: 'provision-and-activate', workflowId, input })
+    await harness.ended(workflowId)
+    return workflowId
+  }
 
   test('lists workflows by type, status, SIM, pool and cycle', async () => {
-    for (const id of [101, 102]) harness.model.sims.set(id, aSim({ status: 0 }))
     for (const simId of [101, 102]) {
-      const input = { tenantId: TENANT, simId }
-      await harness.workflowClient.start({
-        type: 'provision-and-activate',
-        workflowId: provisionAndActivateId(TENANT, simId),
-        input,
-      })
-      await ended(provisionAndActivateId(TENANT, simId))
+      harness.model.sims.set(simId, aSim({ status: 0 }))
+      await provision(simId)
     }
-    await harness.workflowClient.signalWithStart(suspension(101, 'list'))
+    const suspension = aSuspension(101, 'list')
+    await harness.workflowClient.signalWithStart(suspension)
 
     const list = async (filter: object) => {
       const { items } = await harness.workflowClient.list({ tenantId: TENANT, ...filter }, page)
@@ -80,31 +48,23 @@ describe('openWorkflowClient', () => {
         [102, 101].map((id) => provisionAndActivateId(TENANT, id)),
       )
     })
-    expect(await list({ simId: 101, status: 'running' })).toEqual([suspendOnOverageId(TENANT, 101, 'list')])
-    expect(await list({ cycle: 'list' })).toEqual([suspendOnOverageId(TENANT, 101, 'list')])
+    expect(await list({ simId: 101, status: 'running' })).toEqual([suspension.workflowId])
+    expect(await list({ cycle: 'list' })).toEqual([suspension.workflowId])
     expect(await list({ poolId: 101 })).toEqual([])
     expect(await harness.workflowClient.list({ tenantId: 'other' }, page)).toEqual({ items: [], totalItems: 0 })
     const second = await harness.workflowClient.list(
       { tenantId: TENANT, type: 'provision-and-activate' },
       { page: 2, pageSize: 1 },
     )
-    expect(second).toMatchObject({
-      totalItems: 2,
-      items: [
-        {
-          workflowId: provisionAndActivateId(TENANT, 101),
-          state: 'activated',
-          result: { outcome: 'activated' },
-          input: { simId: 101 },
-        },
-      ],
-    })
-    await harness.workflowClient.cancel(suspendOnOverageId(TENANT, 101, 'list'))
+    const workflowId = provisionAndActivateId(TENANT, 101)
+    const run = { workflowId, state: 'activated', result: { outcome: 'activated' }, input: { simId: 101 } }
+    expect(second).toMatchObject({ totalItems: 2, items: [run] })
+    await harness.workflowClient.cancel(suspension.workflowId)
   })
 
   test('starts a workflow at most once by signalWithStart', async () => {
     harness.model.sims.set(103, aSim())
-    const start = suspension(103, 'once')
+    const start = aSuspension(103, 'once')
 
     const first = await harness.workflowClient.signalWithStart(start)
     const second = await harness.workflowClient.signalWithStart(start)
@@ -112,32 +72,21 @@ describe('openWorkflowClient', () => {
     expect(second).toEqual({ ...first, started: false })
 
     await harness.workflowClient.update(start.workflowId, 'resume', {}, 'once')
-    expect(await ended(start.workflowId)).toMatchObject({ status: 'completed', result: { outcome: 'resumed' } })
-    expect(await harness.workflowClient.signalWithStart(start)).toEqual({
-      ...first,
-      started: false,
-      status: 'completed',
-    })
+    expect(await harness.ended(start.workflowId)).toMatchObject({ status: 'completed', result: { outcome: 'resumed' } })
+    const third = await harness.workflowClient.signalWithStart(start)
+    expect(third).toEqual({ ...first, started: false, status: 'completed' })
   })
 
   test('fails on ended, unknown and other tenants’ workflows', async () => {
     harness.model.sims.set(104, aSim())
-    const id = provisionAndActivateId(TENANT, 104)
-    await harness.workflowClient.start({
-      type: 'provision-and-activate',
-      workflowId: id,
-      input: { tenantId: TENANT, simId: 104 },
-    })
-    await ended(id)
+    const id = await provision(104)
 
     await expect(harness.workflowClient.signal(id, 'cleared')).rejects.toMatchObject({ code: 'workflow_not_running' })
     await expect(harness.workflowClient.cancel('nothing')).rejects.toMatchObject({ code: 'workflow_not_found' })
     await expect(harness.workflowClient.describe(id, 'other')).rejects.toMatchObject({ code: 'workflow_not_found' })
   })
 
-  test('makes Schedules that close missed cycles in order', {
-    timeout: 240_000,
-  }, async () => {
+  test('makes Schedules that close missed cycles in order', { timeout: 240_000 }, async () => {
     const left = 60_000 - (Date.now() % 60_000)
     if (left < 10_000) await untilInstant(Date.now() + left)
     const running = cycleAt('PT1M', Date.now())
@@ -146,12 +95,9 @@ describe('openWorkflowClient', () => {
     const keys = missed.map(({ key }) => key)
     // The first was not closed, the second never opened. The next two end while no worker runs.
     const opened = missed.filter((_, n) => n !== 1)
-    harness.model.cycles = opened.map(({ key, endsAt }) => ({
-      key,
-      endsAt: new Date(endsAt).toISOString(),
-      closedAt: null,
-    }))
-    harness.model.missing = missed.map(({ key, endsAt }) => ({ key, endsAt: new Date(endsAt).toISOString() }))
+    const row = ({ key, endsAt }: Cycle) => ({ key, endsAt: new Date(endsAt).toISOString(), closedAt: null })
+    harness.model.cycles = opened.map(row)
+    harness.model.missing = missed.map(row)
     const schedule = { tenantId: TENANT, billingCycle: 'PT1M' }
     const comeBack = await harness.sendWorkerAway()
 
@@ -163,7 +109,7 @@ describe('openWorkflowClient', () => {
     await comeBack()
 
     await soon(() => expect(harness.model.closed.map(({ key }) => key)).toEqual(keys))
-    for (const key of keys) expect(await ended(monthEndId(TENANT, key))).toMatchObject({ status: 'completed' })
+    for (const key of keys) expect(await harness.ended(monthEndId(TENANT, key))).toMatchObject({ status: 'completed' })
     const completed = keys.map((cycle) => ({ cycle, status: 'completed' }))
     await soon(async () => {
       const timers = await harness.workflowClient.list(
@@ -262,7 +208,6 @@ test('reports an absent Temporal as `unavailable` until it comes', async () => {
   const port = await freePort()
   const address = `127.0.0.1:${port}`
   const workflowClient = openWorkflowClient({ address, namespace: 'default' })
-  const log = pino({ level: 'silent' })
   const worker = startTemporalWorker({
     address,
     namespace: 'default',
@@ -270,7 +215,7 @@ test('reports an absent Temporal as `unavailable` until it comes', async () => {
     internalUrl: 'http://x',
     key: '',
     workflows: await workflowBundle(),
-    log,
+    log: pino({ level: 'silent' }),
   })
   await expect(workflowClient.check()).rejects.toMatchObject({ code: 'unavailable' })
   expect(worker.isRunning()).toBe(false)

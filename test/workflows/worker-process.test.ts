@@ -30,7 +30,8 @@ const ready = async () => {
 }
 
 /** A tenant with a pool and an Unprovisioned SIM. */
-async function anEstate(call: Service['call'], iccid: string) {
+async function anEstate(iccid: string) {
+  const { call } = service
   const { id: tenant } = await call('POST', '/internal/tenants', '', { name: 'Ours', billingEmail: 'b@example.com' })
   const standardTariff = { baseTariffGb: 1, simMonthlyFee: 1.5, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 2.25 }
   const tariff = { displayName: 'Plain', type: 0, standardTariff }
@@ -41,7 +42,7 @@ async function anEstate(call: Service['call'], iccid: string) {
 }
 
 test('counts a failed run that enforcement meets', async () => {
-  const { tenant, simId } = await anEstate(service.call, '8999990000000077776')
+  const { tenant, simId } = await anEstate('8999990000000077776')
   // The worker opens the cycle.
   const cycle = await soon(async () => (await service.call('GET', '/internal/cycles', tenant))[0].key)
   const options = { cycle, rule: 'r', ruleFile: 'r.json', grace: 'PT1H', until: 'renewal', signal: 'overLimit' }
@@ -78,7 +79,7 @@ test('goes on after its refused key is replaced', async () => {
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
     return text === '' ? null : JSON.parse(text)
   }
-  const { tenant, poolId, simId } = await anEstate(service.call, '8999990000000077777')
+  const { tenant, poolId, simId } = await anEstate('8999990000000077777')
   expect(await ready()).toEqual({ status: 200, key: 'the service takes it' })
 
   const [, id = ''] = /^sim_([0-9a-f]+)_/.exec(service.key) ?? []
@@ -103,17 +104,11 @@ test('goes on after its refused key is replaced', async () => {
   const { key } = await send('POST', '/internal/keys', PLATFORM, { name: 'workers', scopes: ['operator'] })
   await writeFile(file, `${key}\n`)
   await soon(async () => expect(await ready()).toEqual({ status: 200, key: 'the service takes it' }))
-  const result = async (run: string) => {
-    const { status, result } = await send('GET', run, tenant)
-    return { status, result }
-  }
-  await soon(async () =>
-    expect(await result(alone)).toMatchObject({ status: 'completed', result: { outcome: 'activated' } }),
-  )
-  await soon(async () =>
-    expect(await result(inBulk)).toMatchObject({ status: 'completed', result: { counts: { activated: 1 } } }),
-  )
-  await soon(async () => expect(await result(monthEnd)).toMatchObject({ status: 'completed' }))
+  const untilCompleted = (run: string, result: object) =>
+    soon(async () => expect(await send('GET', run, tenant)).toMatchObject({ status: 'completed', result }))
+  await untilCompleted(alone, { outcome: 'activated' })
+  await untilCompleted(inBulk, { counts: { activated: 1 } })
+  await untilCompleted(monthEnd, {})
   const cycles: { key: string; closedAt: string | null }[] = await send('GET', '/internal/cycles', tenant)
   expect(cycles.find(({ key }) => monthEnd.endsWith(key))?.closedAt).toEqual(expect.any(String))
 })

@@ -6,10 +6,10 @@ import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.
 import type { EnforcePoolSignal } from '../../../domain/temporal/signals.ts'
 import { startOf } from '../../../domain/temporal/start.ts'
 import { retryOf } from '../../../service/workflows/retry-of.ts'
-import { useCommonHarness } from '../../setup/common-harness.ts'
 import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
-import { clear, type SkippingHarness, startSkippingHarness } from '../harness.ts'
+import { activitiesIn, tasksIn, untilLast } from '../events.ts'
+import { useSkippingHarness } from '../harness.ts'
 import { aSim, TENANT } from '../model/service.ts'
 
 const path = requireSkippingServer('rounds of pool enforcement in skipped time')
@@ -17,83 +17,62 @@ const HOUR = 3_600_000
 const POOL = 7
 
 describe.skipIf(path === undefined)('enforce-pool', () => {
-  let harness: SkippingHarness
+  const harness = useSkippingHarness(path)
   let n = 0
   let cycleKey = ''
   let input: EnforcePoolInput
-  useCommonHarness(
-    () => startSkippingHarness(path ?? ''),
-    (started) => {
-      harness = started
-    },
-  )
   beforeEach(async () => {
-    clear(harness.model)
     n += 1
     cycleKey = `p${n}`
     const cycleEndsAt = new Date((await harness.env.currentTimeMs()) + HOUR).toISOString()
     harness.model.cycles.push({ key: cycleKey, endsAt: cycleEndsAt, closedAt: null })
-    input = {
-      tenantId: TENANT,
-      poolId: POOL,
-      cycleKey,
-      cycleEndsAt,
-      rule: 'pool-overage',
-      ruleFile: 'r.json',
-      target: 'largestExcess',
-      grace: 'PT0S',
-      until: 'renewal',
-    }
+    const rule = { rule: 'pool-overage', ruleFile: 'r.json', target: 'largestExcess', grace: 'PT0S' } as const
+    input = { tenantId: TENANT, poolId: POOL, cycleKey, cycleEndsAt, ...rule, until: 'renewal' }
   })
 
   const id = () => enforcePoolId(TENANT, POOL, cycleKey)
-  const send = (signal: EnforcePoolSignal) =>
-    harness.workflowClient.signalWithStart({
-      do: 'signalWithStart',
-      type: 'enforce-pool',
-      workflowId: id(),
-      input,
-      signal,
-    })
+  const send = (signal: EnforcePoolSignal) => {
+    const start = { do: 'signalWithStart', type: 'enforce-pool', workflowId: id() } as const
+    return harness.workflowClient.signalWithStart({ ...start, input, signal })
+  }
   const suspended = (simId: number) =>
     harness.untilState(suspendOnOverageId(TENANT, simId, cycleKey), { phase: 'suspended' })
-  const plain = { usageBytes: 20, shareBytes: 10, excessBytes: 10 }
-  const flags = { stopped: false, exempt: false, weaker: false, held: false, refused: false }
   const over = (...simIds: number[]) => {
     for (const simId of simIds) harness.model.sims.set(simId, aSim())
-    harness.model.pool.rows = simIds.map((simId) => ({ simId, ...plain, ...flags }))
+    harness.model.pool.rows = simIds.map((simId) => ({ simId, usageBytes: 20, shareBytes: 10, excessBytes: 10 }))
   }
 
-  test('arms picked SIMs and brings them back when cleared', async () => {
+  /** Waits until two SIMs are Active again. */
+  const untilBack = () => soon(() => expect([...harness.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]))
+  /** Suspends two SIMs. */
+  const suspendTwo = async () => {
     over(1, 2)
     await send('overLimit')
     await Promise.all([suspended(1), suspended(2)])
+  }
+
+  test('arms picked SIMs and brings them back when cleared', async () => {
+    await suspendTwo()
     await send('cleared')
 
-    await soon(() => expect([...harness.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]))
-    const state = await harness.untilState(id(), { over: false })
-    expect(state).toMatchObject({ armed: 2, rounds: 1, held: 0 })
-    expect(Reflect.get(state, 'steps')).toMatchObject([
+    await untilBack()
+    const steps = [
       { step: 'overLimit/1', outcome: 'over: 2 SIM(s) armed, none held' },
       { step: 'cleared/1', outcome: '2 SIM(s) told' },
-    ])
+    ]
+    expect(await harness.untilState(id(), { over: false })).toMatchObject({ armed: 2, rounds: 1, held: 0, steps })
   })
 
   describe('started again', () => {
     /** A stopped run after it has suspended two SIMs. */
     async function stopped(how: 'cancel' | 'terminate') {
-      over(1, 2)
-      await send('overLimit')
-      await Promise.all([suspended(1), suspended(2)])
+      await suspendTwo()
       const run = harness.handleOf(id())
       await run[how]()
       await expect(run.result()).rejects.toThrow()
     }
     const startAgain = async () =>
       harness.workflowClient.startAgain(retryOf(await harness.workflowClient.describe(id(), TENANT)), 'again')
-    const untilBack = () =>
-      soon(() => expect([...harness.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]))
-
     test.each(['cancel', 'terminate'] as const)('brings back those that it had armed: after a %s', async (how) => {
       await stopped(how)
       harness.model.permits = 'held'
@@ -214,10 +193,9 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     await send('standDown')
 
     const lastStep = { step: 'standDown/1', outcome: '1 SIM(s) told' }
-    await soon(async () => {
-      const state = await harness.untilState(id(), { over: true })
-      expect(Reflect.get(state, 'steps').at(-1)).toMatchObject(lastStep)
-    })
+    await soon(async () =>
+      expect(Reflect.get(await harness.untilState(id(), { over: true }), 'steps').at(-1)).toMatchObject(lastStep),
+    )
     await suspended(1)
     expect(harness.model.sims.get(1)?.status).toBe(2)
   })
@@ -249,9 +227,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   })
 
   test('heeds cleared when a guard decision comes with it', async () => {
-    over(1, 2)
-    await send('overLimit')
-    await Promise.all([suspended(1), suspended(2)])
+    await suspendTwo()
     // Both signals come while the next round waits for the guard.
     const requested = Promise.withResolvers<void>()
     const permit = Promise.withResolvers<'granted'>()
@@ -265,7 +241,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     await harness.workflowClient.signal(id(), 'guardReleased')
     permit.resolve('granted')
 
-    await soon(() => expect([...harness.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]))
+    await untilBack()
   })
 
   test('arms nobody once the cycle has ended', async () => {
@@ -302,14 +278,8 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     harness.model.pool.overageBytes = 30
     await send('overLimit')
     await Promise.all([1, 2, 3].map(suspended))
-    // No query of the state meanwhile: on this server a query can cost a workflow task too.
-    const events = await soon(async () => {
-      const history = await harness.handleOf(id()).fetchHistory()
-      expect(history.events?.at(-1)?.timerStartedEventAttributes).toBeTruthy()
-      return history.events
-    })
+    const history = await untilLast(harness.handleOf(id()), 'timerStarted')
 
-    expect(events?.filter((event) => event.activityTaskScheduledEventAttributes)).toHaveLength(1)
-    expect(events?.filter((event) => event.workflowTaskCompletedEventAttributes)).toHaveLength(2)
+    expect([activitiesIn(history).length, tasksIn(history)]).toEqual([1, 2])
   })
 })

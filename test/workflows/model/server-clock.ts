@@ -40,10 +40,10 @@ export async function serverClock(env: TestWorkflowEnvironment): Promise<ServerC
 }
 
 /**
- * What happens to a request: it gets through; the connection breaks before it is forwarded (`away`); it is handled but
- * its response is lost (`lost`); or it gets 503 with Retry-After, in seconds.
+ * What happens to a request: it gets through; the connection breaks before it is forwarded (`away`); or it is handled
+ * but its response is lost (`lost`).
  */
-export type Fate = 'through' | 'away' | 'lost' | { readonly retryAfter: number }
+export type Fate = 'through' | 'away' | 'lost'
 
 /** Forwards each request to a server, after a refresh of the clock. @param fateOf gets `METHOD /path` */
 export async function refreshingProxy(
@@ -57,7 +57,6 @@ export async function refreshingProxy(
       await clock.refresh()
       const fate = fateOf(`${request.method} ${request.url}`)
       if (fate === 'away') return response.destroy()
-      if (typeof fate === 'object') return response.writeHead(503, { 'retry-after': `${fate.retryAfter}` }).end()
       const options = { host: to.hostname, port: to.port, path: request.url, method: request.method }
       const onward = forward({ ...options, headers: request.headers }, (received) => {
         if (fate === 'lost') return received.resume().on('end', () => response.destroy())

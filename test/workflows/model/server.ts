@@ -13,14 +13,11 @@ export class Accepted {
   }
 }
 
-interface Model {
-  /** The body of a response with status 200, or an {@link Accepted}. A ServiceError becomes a problem, as in the service. */
-  readonly respond: (request: IncomingMessage, text: string) => Promise<unknown>
-  /** Retry-After of a response with status 503, in seconds; null: none. */
-  readonly retryAfter: () => number | null
-}
-
-export async function serveModel({ respond, retryAfter }: Model) {
+/**
+ * @param respond returns the body of a response with status 200, or an {@link Accepted}. A ServiceError becomes a
+ *   problem, as in the service
+ */
+export async function serveModel(respond: (request: IncomingMessage, text: string) => Promise<unknown>) {
   const faults = new Set<string>()
   const check = standInCheck()
 
@@ -41,7 +38,6 @@ export async function serveModel({ respond, retryAfter }: Model) {
     response.setHeader('content-type', status < 400 ? 'application/json' : 'application/problem+json')
     response.setHeader('x-request-id', randomUUID())
     if (status === 401) response.setHeader('www-authenticate', 'Bearer realm="simherd"')
-    if (status === 503 && retryAfter() !== null) response.setHeader('retry-after', retryAfter() ?? '')
     if (status === 200 && method === 'GET') response.setHeader('etag', '"1.0123456789abcdef"')
     const sent = JSON.stringify(body)
     const received = { headers, body: text === '' ? '' : JSON.parse(text) }

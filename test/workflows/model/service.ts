@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { WorkflowClient } from '../../../adapters/temporal/client.ts'
 import { monthEndId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
+import type { SuspendOnOverageInput } from '../../../domain/temporal/suspend-on-overage.ts'
 import { COMPLETE, cancelledEnd, TICKETS_ENDED } from '../../../domain/temporal/ticket-ends.ts'
 import { ticketIdOfStep } from '../../../domain/tickets/ticket-id-of-step.ts'
 import { exampleOf } from '../../setup/documents.ts'
@@ -39,23 +40,42 @@ export const TENANT = 'acme'
 /** Pause between two rounds of the model's work on tickets, in milliseconds. */
 const WORKS_EVERY_MS = 10
 /** Default values of a SIM in a pool's enforcement. */
-const A_ROW = {
-  usageBytes: 0,
-  shareBytes: 0,
-  stopped: false,
+const NO_FLAGS = { stopped: false, exempt: false, weaker: false, held: false, refused: false }
+const A_ROW = { usageBytes: 0, shareBytes: 0, ...NO_FLAGS }
+
+/** What a test may set, with its default value. */
+export const knobs = () => ({
+  /** The only API key that is accepted. */
+  key: 'key',
+  /** How many suspended SIMs have been activated. */
+  broughtBack: 0,
+  renewals: 0,
+  overLimit: true,
+  mode: 2,
   exempt: false,
-  weaker: false,
-  held: false,
+  /** Whether a person has ended enforcement for the cycle. */
+  passedOver: false,
+  /** Whether the carrier has refused the suspension since the rule began to fire. */
   refused: false,
-}
+  /** The guard's decision on each suspension. */
+  permits: 'granted' as Permit | (() => Promise<Permit>),
+  pool: { over: true, overageBytes: 1000, rows: [] as Body[] },
+  /** How many of the next requests get status 503. */
+  outages: 0,
+  /** How many of the next opened or withdrawn tickets lose their response. */
+  lostResponses: 0,
+  /** What becomes of the signals of tickets' ends. */
+  signals: 'sent' as 'sent' | 'lost' | 'twice',
+  /** Awaited before a request is handled, so that a test can hold it. */
+  before: async (_line: string): Promise<void> => {},
+})
 
 export async function startServiceModel(workflowClient: () => WorkflowClient) {
   const sims = new Map<number, ModelSim>()
   const tickets: ModelTicket[] = []
   const responses = new Map<string, unknown>()
   const model = {
-    /** The only API key that is accepted. */
-    key: 'key',
+    ...knobs(),
     /** The tenant of all SIMs. */
     tenantId: TENANT as string,
     sims,
@@ -68,10 +88,7 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
     begun: new Map<string, ModelTicket>(),
     /** Batches of changes that are refused, as `kind/afterSimId`. */
     refusedBatches: new Set<string>(),
-    /** How many suspended SIMs have been activated. */
-    broughtBack: 0,
     closed: [] as Body[],
-    renewals: 0,
     /** Kinds of ticket that stay Pending until removed from here. */
     pending: new Set<Kind>(),
     /** Kinds of ticket that stay Processing until removed from here. */
@@ -82,29 +99,11 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
     batch: [] as ModelBatchSim[],
     /** Failure codes of tickets that fail, by kind, or by `kind/simId` for one SIM. */
     failing: new Map<string, string>(),
-    overLimit: true,
-    mode: 2,
-    exempt: false,
-    /** Whether the carrier has refused the suspension since the rule began to fire. */
-    refused: false,
-    /** The guard's decision on each suspension. */
-    permits: 'granted' as Permit | (() => Promise<Permit>),
-    pool: { over: true, overageBytes: 1000, rows: [] as Body[] },
     /** SIMs that pools have armed, by `pool/cycle`. */
     arms: new Map<string, Set<number>>(),
     cycles: [] as Body[],
     /** Cycles that are not open yet: their month end opens them. */
     missing: [] as Body[],
-    /** How many of the next requests get status 503. */
-    outages: 0,
-    /** Retry-After of a response with status 503, in seconds; null: none. */
-    retryAfter: null as number | null,
-    /** How many of the next opened or withdrawn tickets lose their response. */
-    lostResponses: 0,
-    /** What becomes of the signals of tickets' ends. */
-    signals: 'sent' as 'sent' | 'lost' | 'twice',
-    /** Awaited before a request is handled, so that a test can hold it. */
-    before: async (_line: string): Promise<void> => {},
     /** Forgets the idempotency keys, as the service does after a day. */
     forgetKeys: () => responses.clear(),
     requests: [] as string[],
@@ -279,7 +278,7 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
         const open = tickets.filter((t) => t.simId === Number(id) && OPEN.has(t.status))
         for (const ticket of open) advance(ticket)
         const { status, poolId, suspension } = simOf(Number(id))
-        const { overLimit, mode, exempt, refused } = model
+        const { overLimit, mode, exempt, passedOver, refused } = model
         return {
           simId: Number(id),
           iccid: '8999900000000000017',
@@ -290,7 +289,7 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
           mode,
           exempt,
           enforcementEnabled: true,
-          passedOver: false,
+          passedOver,
           refused,
           suspension: suspension && { rule: null, cycle: null, openedAt: SOME_TIME, ...suspension },
         }
@@ -300,14 +299,8 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
       /^POST \/internal\/enforcement\/permits$/,
       async (_, { simIds }) => {
         const permit = typeof model.permits === 'string' ? model.permits : await model.permits()
-        return {
-          granted: [],
-          held: [],
-          discarded: [],
-          delayed: [],
-          [permit]: simIds,
-          holdId: permit === 'held' ? 7 : null,
-        }
+        const none = { granted: [], held: [], discarded: [], delayed: [] }
+        return { ...none, [permit]: simIds, holdId: permit === 'held' ? 7 : null }
       },
     ],
     [
@@ -357,28 +350,12 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
           model.arms.set(key, arms)
           for (const simId of simIds) arms.add(simId)
         }
+        const cycleEndsAt = model.cycles[0]?.['endsAt']
         for (const simId of simIds) {
-          const workflowId = suspendOnOverageId(TENANT, simId, cycle)
-          const cycleEndsAt = model.cycles[0]?.['endsAt']
-          const input = {
-            tenantId: TENANT,
-            simId,
-            cycleKey: cycle,
-            cycleEndsAt,
-            rule,
-            ruleFile,
-            grace,
-            until,
-          }
+          const start = aSuspension(simId, cycle, { cycleEndsAt, rule, ruleFile, grace, until })
           await (signal === 'overLimit'
-            ? workflowClient().signalWithStart({
-                do: 'signalWithStart',
-                type: 'suspend-on-overage',
-                workflowId,
-                input,
-                signal,
-              })
-            : workflowClient().signal(workflowId, signal))
+            ? workflowClient().signalWithStart(start)
+            : workflowClient().signal(start.workflowId, signal))
         }
         return { told: simIds.length, started: 0, armed: arms.size - before }
       },
@@ -389,15 +366,8 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
         const row =
           [...model.cycles, ...model.missing].find(({ key }) => key === cycle) ?? fail('cycle_not_found', cycle)
         const workflowId = monthEndId(TENANT, cycle)
-        const input = {
-          tenantId: TENANT,
-          cycleKey: cycle,
-          cycleEndsAt: row['endsAt'],
-          closeAfter: 'PT0S',
-          pageSize: 2,
-          parallel: 2,
-          perRun: 100,
-        }
+        const times = { cycleKey: cycle, cycleEndsAt: row['endsAt'], closeAfter: 'PT0S' }
+        const input = { tenantId: TENANT, ...times, pageSize: 2, parallel: 2, perRun: 100 }
         return workflowClient()
           .start({ type: 'month-end-reprovision', workflowId, input })
           .then(({ started, ...run }) => (started ? new Accepted(run) : run))
@@ -466,7 +436,7 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
     return fail('not_found', line)
   }
 
-  const server = await serveModel({ respond, retryAfter: () => model.retryAfter })
+  const server = await serveModel(respond)
   // Works as the service's worker does, whoever looks.
   const work = setInterval(() => {
     for (const ticket of tickets.filter(({ status }) => OPEN.has(status))) advance(ticket)
@@ -489,3 +459,12 @@ export const aSim = (sim: Partial<ModelSim> = {}): ModelSim => ({
   change: null,
   ...sim,
 })
+
+/** The start of a suspension by an overage. Its cycle ends in an hour. */
+export const aSuspension = (simId: number, cycleKey: string, more: Partial<SuspendOnOverageInput> = {}) => {
+  const cycleEndsAt = new Date(Date.now() + 3_600_000).toISOString()
+  const rule = { rule: 'r', ruleFile: 'r.json', grace: 'PT0S', until: 'renewal' } as const
+  const input: SuspendOnOverageInput = { tenantId: TENANT, simId, cycleKey, cycleEndsAt, ...rule, ...more }
+  const workflowId = suspendOnOverageId(input.tenantId, simId, cycleKey)
+  return { do: 'signalWithStart', type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
+}

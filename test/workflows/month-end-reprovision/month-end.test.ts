@@ -2,27 +2,24 @@ import type { WorkflowFailedError } from '@temporalio/client'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { monthEndId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { MonthEndInput } from '../../../domain/temporal/month-end-reprovision.ts'
-import { useCommonHarness } from '../../setup/common-harness.ts'
 import { requireSkippingServer } from '../../setup/requirements.ts'
-import { clear, type SkippingHarness, startSkippingHarness } from '../harness.ts'
-import { aSim, TENANT } from '../model/service.ts'
+import { activitiesIn, tasksIn } from '../events.ts'
+import { useSkippingHarness } from '../harness.ts'
+import { aSim, aSuspension, TENANT } from '../model/service.ts'
+import type { ModelSim } from '../model/tickets.ts'
 
 const path = requireSkippingServer('month end in skipped time')
 const HOUR = 3_600_000
+/** A SIM that the watchdog has suspended, until a person acts. */
+const stopped = (suspension: Partial<NonNullable<ModelSim['suspension']>> = {}) =>
+  aSim({ status: 2, suspension: { cause: 'watchdog', workflowId: null, until: 'manual', ...suspension } })
 
 describe.skipIf(path === undefined)('month-end-reprovision', () => {
-  let harness: SkippingHarness
+  const harness = useSkippingHarness(path)
   let n = 0
   let cycleKey = ''
   let endsAt = 0
-  useCommonHarness(
-    () => startSkippingHarness(path ?? ''),
-    (started) => {
-      harness = started
-    },
-  )
   beforeEach(async () => {
-    clear(harness.model)
     n += 1
     cycleKey = `m${n}`
     endsAt = (await harness.env.currentTimeMs()) + HOUR
@@ -40,39 +37,32 @@ describe.skipIf(path === undefined)('month-end-reprovision', () => {
       perRun: 100,
       ...more,
     } satisfies MonthEndInput)
-  const suspended = (simId: number) =>
-    harness.untilState(suspendOnOverageId(TENANT, simId, cycleKey), { phase: 'suspended' })
   const suspend = async (simId: number) => {
-    const input = {
-      tenantId: TENANT,
-      simId,
-      cycleKey,
-      cycleEndsAt: new Date(endsAt).toISOString(),
-      rule: 'r',
-      ruleFile: 'r.json',
-      grace: 'PT0S',
-      until: 'renewal',
-    } as const
-    const workflowId = suspendOnOverageId(TENANT, simId, cycleKey)
-    await harness.workflowClient.signalWithStart({
-      do: 'signalWithStart',
-      type: 'suspend-on-overage',
-      workflowId,
-      input,
-      signal: 'overLimit',
-    })
-    await suspended(simId)
+    harness.model.sims.set(simId, aSim())
+    const start = aSuspension(simId, cycleKey, { cycleEndsAt: new Date(endsAt).toISOString() })
+    await harness.workflowClient.signalWithStart(start)
+    await harness.untilState(start.workflowId, { phase: 'suspended' })
+  }
+  const queueMoves = (...simIds: number[]) => {
+    for (const id of simIds)
+      harness.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
+  }
+  const queueUnassigns = (...simIds: number[]) => {
+    for (const id of simIds)
+      harness.model.sims.set(id, aSim({ change: { poolId: null, tariffId: null, unassign: true } }))
   }
 
   test('begins queued changes in batches, unassignments first', async () => {
-    for (const id of [1, 2, 3])
-      harness.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
-    for (const id of [4, 5, 6])
-      harness.model.sims.set(id, aSim({ change: { poolId: null, tariffId: null, unassign: true } }))
+    queueMoves(1, 2, 3)
+    queueUnassigns(4, 5, 6)
 
-    const result = await (await monthEnd()).result()
-
-    expect(result).toEqual({ moved: 3, unassigned: 3, changesFailed: 0, renewed: 0, statement: true })
+    expect(await (await monthEnd()).result()).toEqual({
+      moved: 3,
+      unassigned: 3,
+      changesFailed: 0,
+      renewed: 0,
+      statement: true,
+    })
     expect(harness.model.tickets.map((t) => t.kind)).toEqual([
       ...Array(3).fill('unassign'),
       ...Array(3).fill('provision'),
@@ -93,8 +83,7 @@ describe.skipIf(path === undefined)('month-end-reprovision', () => {
   })
 
   test('keeps a failed change queued and makes others', async () => {
-    for (const id of [1, 2, 3])
-      harness.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
+    queueMoves(1, 2, 3)
     harness.model.failing.set('provision/2', 'carrier_rejected')
 
     expect(await (await monthEnd()).result()).toMatchObject({ moved: 2, changesFailed: 1 })
@@ -102,12 +91,8 @@ describe.skipIf(path === undefined)('month-end-reprovision', () => {
   })
 
   test('does not close when a batch cannot begin', async () => {
-    for (const id of [1, 2, 3, 4])
-      harness.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
-    harness.model.sims.set(
-      5,
-      aSim({ status: 2, suspension: { cause: 'watchdog', workflowId: null, until: 'renewal' } }),
-    )
+    queueMoves(1, 2, 3, 4)
+    harness.model.sims.set(5, stopped({ until: 'renewal' }))
     harness.model.refusedBatches.add('move/0')
 
     const failed = await (await monthEnd()).result().catch((error: WorkflowFailedError) => error.cause)
@@ -124,19 +109,14 @@ describe.skipIf(path === undefined)('month-end-reprovision', () => {
   })
 
   test('brings back watchdog suspensions, not those by persons', async () => {
-    for (const id of [1, 2]) harness.model.sims.set(id, aSim())
     await suspend(1)
-    const gone = { cause: 'watchdog', workflowId: 'suspend-on-overage:acme:2:gone', until: 'renewal' } as const
-    harness.model.sims.set(2, aSim({ status: 2, suspension: gone }))
-    harness.model.sims.set(3, aSim({ status: 2, suspension: { cause: 'user', workflowId: null, until: 'manual' } }))
-    harness.model.sims.set(4, aSim({ status: 2, suspension: { cause: 'watchdog', workflowId: null, until: 'manual' } }))
+    harness.model.sims.set(2, stopped({ workflowId: 'suspend-on-overage:acme:2:gone', until: 'renewal' }))
+    harness.model.sims.set(3, stopped({ cause: 'user' }))
+    harness.model.sims.set(4, stopped())
 
-    const result = await (await monthEnd()).result()
-
-    expect(result).toMatchObject({ renewed: 2 })
-    expect(await harness.handleOf(suspendOnOverageId(TENANT, 1, cycleKey)).result()).toMatchObject({
-      outcome: 'renewed',
-    })
+    expect(await (await monthEnd()).result()).toMatchObject({ renewed: 2 })
+    const { result } = harness.handleOf(suspendOnOverageId(TENANT, 1, cycleKey))
+    expect(await result()).toMatchObject({ outcome: 'renewed' })
     expect([...harness.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1, 2, 2])
   })
 
@@ -150,26 +130,19 @@ describe.skipIf(path === undefined)('month-end-reprovision', () => {
 
   test('takes seven activities and one a batch', async () => {
     const counts = async (workflowId: string) => {
-      const { events } = await harness.handleOf(workflowId).fetchHistory()
-      const of = (type: string) => events?.filter((event) => Reflect.get(event, `${type}EventAttributes`) != null)
-      const begun = of('activityTaskScheduled')?.map((event) => event.activityTaskScheduledEventAttributes)
-      return {
-        activities: begun?.map((each) => each?.activityType?.name),
-        tasks: of('workflowTaskCompleted')?.length,
-        batches: of('startChildWorkflowExecutionInitiated')?.map(
-          (event) => event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId ?? '',
-        ),
-      }
+      const history = await harness.handleOf(workflowId).fetchHistory()
+      const batches = (history.events ?? []).flatMap(
+        (event) => event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId ?? [],
+      )
+      return { activities: activitiesIn(history), tasks: tasksIn(history), batches }
     }
-    for (const id of [1, 2])
-      harness.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
-    harness.model.sims.set(3, aSim({ change: { poolId: null, tariffId: null, unassign: true } }))
-    harness.model.sims.set(4, aSim())
+    queueMoves(1, 2)
+    queueUnassigns(3)
     await suspend(4)
     await (await monthEnd()).result()
 
     const full = await counts(monthEndId(TENANT, cycleKey))
-    const looks = (full.activities ?? []).filter((name) => name === 'lookAtMonthEnd').length - 1
+    const looks = full.activities.filter((name) => name === 'lookAtMonthEnd').length - 1
     expect(full.activities).toEqual([
       'lookAtMonthEnd',
       'listBatches',
@@ -182,14 +155,13 @@ describe.skipIf(path === undefined)('month-end-reprovision', () => {
     // Two tasks a batch: one for its start, one for its end. Two a look: one for the pause before it.
     expect(looks).toBeGreaterThan(0)
     expect(full.tasks).toBeLessThanOrEqual(9 + 2 * looks + 2 * 3)
-    for (const batch of full.batches ?? []) {
+    for (const batch of full.batches)
       expect(await counts(batch)).toMatchObject({ activities: [expect.any(String)], tasks: 2 })
-    }
     expect(full.batches).toHaveLength(3)
   })
 
   test('shows the changes it waits for', async () => {
-    harness.model.sims.set(1, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
+    queueMoves(1)
     harness.model.pending.add('provision')
     await monthEnd({ cycleEndsAt: new Date(endsAt - HOUR).toISOString() })
 

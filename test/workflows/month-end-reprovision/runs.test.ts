@@ -1,21 +1,15 @@
 /** Month ends on the development server: a cancel while a run continues as new, and a retry just before the close. */
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { monthEndId } from '../../../domain/temporal/ids.ts'
 import type { MonthEndInput } from '../../../domain/temporal/month-end-reprovision.ts'
-import { useCommonHarness } from '../../setup/common-harness.ts'
 import { soon } from '../../setup/soon.ts'
-import { startServerHarness } from '../development-server.ts'
-import { clear } from '../harness.ts'
+import { useServerHarness } from '../development-server.ts'
 import { aSim, TENANT } from '../model/service.ts'
 
 describe('month-end-reprovision on a Temporal server', () => {
-  let harness: Awaited<ReturnType<typeof startServerHarness>>
-  useCommonHarness(startServerHarness, (started) => {
-    harness = started
-  })
-  beforeEach(() => clear(harness.model))
+  const harness = useServerHarness()
 
-  /** Starts the month end of a cycle that has just ended. @returns describes its workflow */
+  /** Starts the month end of a cycle that has just ended. @returns its workflow */
   const monthEnd = async (
     cycleKey: string,
     options: Pick<MonthEndInput, 'closeAfter' | 'pageSize' | 'parallel' | 'perRun'>,
@@ -25,18 +19,12 @@ describe('month-end-reprovision on a Temporal server', () => {
     const workflowId = monthEndId(TENANT, cycleKey)
     const input = { tenantId: TENANT, cycleKey, cycleEndsAt, ...options }
     await harness.workflowClient.start({ type: 'month-end-reprovision', workflowId, input })
-    return () => harness.workflowClient.describe(workflowId, TENANT)
+    return workflowId
   }
   const queueMoves = (simIds: readonly number[]) => {
     for (const id of simIds)
       harness.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
   }
-  const ended = (look: () => ReturnType<typeof harness.workflowClient.describe>) =>
-    soon(async () => {
-      const run = await look()
-      expect(run.status).not.toBe('running')
-      return run
-    })
 
   test('ends when cancelled as it continues as new', async () => {
     const sims = [1, 2, 3, 4, 5, 6]
@@ -49,15 +37,15 @@ describe('month-end-reprovision on a Temporal server', () => {
     }
     // A page has four batches of one SIM each. The first fills the run.
     const options = { closeAfter: 'PT0S', pageSize: 1, parallel: 1, perRun: 1 }
-    const look = await monthEnd('cancelled', options)
+    const workflowId = await monthEnd('cancelled', options)
     await requested.promise
-    await harness.workflowClient.cancel(monthEndId(TENANT, 'cancelled'))
+    await harness.workflowClient.cancel(workflowId)
     letGo.resolve()
 
-    expect(await ended(look)).toMatchObject({ status: 'cancelled', result: { move: { total: 6 } } })
+    expect(await harness.ended(workflowId)).toMatchObject({ status: 'cancelled', result: { move: { total: 6 } } })
     expect(harness.model.tickets.map(({ simId }) => simId)).toEqual([1])
     expect(harness.model.closed).toEqual([])
-    expect(await ended(await monthEnd('cancelled', options))).toMatchObject({
+    expect(await harness.ended(await monthEnd('cancelled', options))).toMatchObject({
       status: 'completed',
       result: { moved: 6, changesFailed: 0 },
     })
@@ -67,16 +55,12 @@ describe('month-end-reprovision on a Temporal server', () => {
   test('waits for a change retried shortly before the close', async () => {
     queueMoves([1])
     harness.model.failing.set('provision', 'carrier_rejected')
-    const look = await monthEnd('retried', { closeAfter: 'PT15S', pageSize: 1, parallel: 1, perRun: 100 })
+    const workflowId = await monthEnd('retried', { closeAfter: 'PT15S', pageSize: 1, parallel: 1, perRun: 100 })
+    const look = () => harness.workflowClient.describe(workflowId, TENANT)
     await soon(async () => expect((await look()).state).toMatchObject({ step: 'close' }))
     harness.model.failing.clear()
     harness.model.pending.add('provision')
-    const retried = await harness.workflowClient.update(
-      monthEndId(TENANT, 'retried'),
-      'retryFailedChanges',
-      {},
-      'retry',
-    )
+    const retried = await harness.workflowClient.update(workflowId, 'retryFailedChanges', {}, 'retry')
     expect(retried).toEqual({ opened: 1, refused: 0 })
 
     await soon(async () =>
@@ -87,7 +71,10 @@ describe('month-end-reprovision on a Temporal server', () => {
     )
     expect(harness.model.closed).toEqual([])
     harness.model.pending.clear()
-    expect(await ended(look)).toMatchObject({ status: 'completed', result: { moved: 1, changesFailed: 0 } })
+    expect(await harness.ended(workflowId)).toMatchObject({
+      status: 'completed',
+      result: { moved: 1, changesFailed: 0 },
+    })
     expect(harness.model.closed).toEqual([{ key: 'retried' }])
   })
 })

@@ -1,20 +1,14 @@
 /** Batches on the development server: how lists and descriptions show them and their SIMs. */
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { provisionAndActivateId, provisionInBulkId } from '../../../domain/temporal/ids.ts'
-import { useCommonHarness } from '../../setup/common-harness.ts'
 import { soon } from '../../setup/soon.ts'
-import { startServerHarness } from '../development-server.ts'
-import { clear } from '../harness.ts'
+import { useServerHarness } from '../development-server.ts'
 import { aSim, TENANT } from '../model/service.ts'
 import { aBatchSim } from './batch-model.ts'
 
 describe('provision-in-bulk on a Temporal server', () => {
-  let harness: Awaited<ReturnType<typeof startServerHarness>>
+  const harness = useServerHarness()
   const page = { page: 1, pageSize: 100 }
-  useCommonHarness(startServerHarness, (started) => {
-    harness = started
-  })
-  beforeEach(() => clear(harness.model))
 
   const start = async (batchId: string, simIds: readonly number[], more: object = {}) => {
     for (const [index, simId] of simIds.entries()) {
@@ -26,13 +20,6 @@ describe('provision-in-bulk on a Temporal server', () => {
     await harness.workflowClient.start({ type: 'provision-in-bulk', workflowId, input })
     return workflowId
   }
-  const ended = async (workflowId: string) => {
-    return soon(async () => {
-      const run = await harness.workflowClient.describe(workflowId, TENANT)
-      expect(run.status).not.toBe('running')
-      return run
-    })
-  }
   const list = async (filter: object) => {
     const { items } = await harness.workflowClient.list({ tenantId: TENANT, ...filter }, page)
     return items.map(({ workflowId }) => workflowId).toSorted()
@@ -41,7 +28,7 @@ describe('provision-in-bulk on a Temporal server', () => {
   test('is listed once, with a run for each SIM', async () => {
     const simIds = [201, 202, 203, 204, 205, 206, 207]
     const workflowId = await start('listed', simIds)
-    expect(await ended(workflowId)).toMatchObject({
+    expect(await harness.ended(workflowId)).toMatchObject({
       status: 'completed',
       state: { counts: { activated: 7 } },
       input: { batchId: 'listed' },
@@ -73,7 +60,7 @@ describe('provision-in-bulk on a Temporal server', () => {
     await soon(async () => expect(await counts()).toMatchObject({ activated: 2 }))
     note()
 
-    expect(await ended(workflowId)).toMatchObject({
+    expect(await harness.ended(workflowId)).toMatchObject({
       status: 'completed',
       result: { outcome: 'done', counts: { activated: 3, cancelled: 0 } },
     })
@@ -90,7 +77,7 @@ describe('provision-in-bulk on a Temporal server', () => {
     await soon(() => expect(harness.model.calls('DELETE')).toBeGreaterThan(0))
     harness.model.stuck.clear()
 
-    expect(await ended(workflowId)).toMatchObject({
+    expect(await harness.ended(workflowId)).toMatchObject({
       status: 'cancelled',
       result: { outcome: 'cancelled', counts: { activated: 4, cancelled: 1 } },
     })
@@ -105,7 +92,7 @@ describe('provision-in-bulk on a Temporal server', () => {
     for (const id of [221, 225])
       await harness.temporal.getHandle(provisionAndActivateId(TENANT, id)).terminate('stopped')
 
-    const { result } = await ended(workflowId)
+    const { result } = await harness.ended(workflowId)
     expect(result).toMatchObject({ outcome: 'doneWithFailures', counts: { activated: 3, failed: 2 } })
     expect(harness.model.batch.filter(({ outcome }) => outcome === 'failed')).toMatchObject([
       { simId: 221, code: 'workflow_stopped' },

@@ -1,30 +1,22 @@
 /** The number of activities and workflow tasks on a workflow's normal path, counted in its history. */
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { monthEndId, monthEndTimerId, provisionInBulkId } from '../../../domain/temporal/ids.ts'
 import { cycleAt, previousCycle } from '../../../domain/time/cycle.ts'
-import { useCommonHarness } from '../../setup/common-harness.ts'
-import { startServerHarness } from '../development-server.ts'
-import { clear } from '../harness.ts'
+import { useServerHarness } from '../development-server.ts'
+import { activitiesIn, tasksIn } from '../events.ts'
 import { aSim, TENANT } from '../model/service.ts'
 import { aBatchSim } from './batch-model.ts'
 
 describe('a workflow on its normal path', () => {
-  let harness: Awaited<ReturnType<typeof startServerHarness>>
-  useCommonHarness(startServerHarness, (started) => {
-    harness = started
-  })
-  beforeEach(() => clear(harness.model))
+  const harness = useServerHarness()
 
   /** Sends no query before the end: on this server a query can cost a workflow task too. */
   const roundTrips = async (workflowId: string) => {
     const handle = harness.temporal.getHandle(workflowId)
     await handle.result()
-    const events = (await handle.fetchHistory()).events ?? []
-    return {
-      activities: events.flatMap((event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? []),
-      tasks: events.filter((event) => event.workflowTaskCompletedEventAttributes).length,
-      timers: events.filter((event) => event.timerFiredEventAttributes).length,
-    }
+    const history = await handle.fetchHistory()
+    const timers = (history.events ?? []).filter((event) => event.timerFiredEventAttributes).length
+    return { activities: activitiesIn(history), tasks: tasksIn(history), timers }
   }
 
   test('takes four activities and seven tasks for a batch', async () => {

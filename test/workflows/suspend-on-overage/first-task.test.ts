@@ -2,12 +2,10 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ServiceError } from '../../../domain/errors.ts'
-import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
-import type { SuspendOnOverageInput } from '../../../domain/temporal/suspend-on-overage.ts'
 import { startTemporalWorker, type TemporalWorker } from '../../../worker/start-temporal-worker.ts'
 import { workflowBundle } from '../../setup/workflow-bundle.ts'
 import { useTemporal } from '../development-server.ts'
-import { aSim, type ServiceModel, startServiceModel, TENANT } from '../model/service.ts'
+import { aSim, aSuspension, type ServiceModel, startServiceModel } from '../model/service.ts'
 
 const HOUR = 3_600_000
 const { address, namespace, workflowClient, temporal } = await useTemporal()
@@ -33,26 +31,10 @@ async function patiently<T>(update: () => Promise<T>): Promise<T> {
 }
 
 test('checks early updates against the first task’s phase', async () => {
-  const workflowId = suspendOnOverageId(TENANT, 1, 'first-task')
-  const endsAt = Date.now() + 100 * HOUR
-  const input: SuspendOnOverageInput = {
-    tenantId: TENANT,
-    simId: 1,
-    cycleKey: 'first-task',
-    cycleEndsAt: new Date(endsAt).toISOString(),
-    rule: 'r',
-    ruleFile: 'r.json',
-    grace: 'PT10H',
-    until: 'renewal',
-  }
+  const cycleEndsAt = new Date(Date.now() + 100 * HOUR).toISOString()
   const workflows = await workflowBundle()
-  await workflowClient.signalWithStart({
-    do: 'signalWithStart',
-    type: 'suspend-on-overage',
-    workflowId,
-    input,
-    signal: 'overLimit',
-  })
+  const start = aSuspension(1, 'first-task', { cycleEndsAt, grace: 'PT10H' })
+  const { workflowId } = await workflowClient.signalWithStart(start)
   const begun = Date.now()
   const updates = Promise.allSettled([
     patiently(() => workflowClient.update(workflowId, 'extendGrace', { by: 'PT5H' }, 'longer')),

@@ -1,6 +1,5 @@
 /** Runs of suspend-on-overage on one SIM, one after the other, in skipped time on the model of the service. */
 import { afterEach, beforeEach } from 'vitest'
-import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { SuspendSignal } from '../../../domain/temporal/signals.ts'
 import type {
   SuspendOnOverageInput,
@@ -9,24 +8,17 @@ import type {
   SuspendUpdateResult,
   SuspendUpdates,
 } from '../../../domain/temporal/suspend-on-overage.ts'
-import { useCommonHarness } from '../../setup/common-harness.ts'
-import { clear, type SkippingHarness, startSkippingHarness } from '../harness.ts'
-import { aSim, TENANT } from '../model/service.ts'
+import { useSkippingHarness } from '../harness.ts'
+import { aSim, aSuspension } from '../model/service.ts'
 
 export const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000] as const
 
 /** Call in a describe. @param path the time-skipping server's program */
 export function useSuspensions(path: string | undefined) {
-  let harness: SkippingHarness
+  const harness = useSkippingHarness(path)
   let cycle = 0
   let id = ''
   let endsAt = 0
-  useCommonHarness(
-    () => startSkippingHarness(path ?? ''),
-    (started) => {
-      harness = started
-    },
-  )
   // Ends a run that a test leaves open: it would act on the SIM of the next test. A cancel, because a run that is
   // terminated during an activity keeps the server from skipping time.
   afterEach(async ({ task }) => {
@@ -39,29 +31,19 @@ export function useSuspensions(path: string | undefined) {
     await run.result().catch(() => undefined)
   })
   beforeEach(async () => {
-    clear(harness.model)
     harness.model.sims.set(1, aSim())
     cycle += 1
-    id = suspendOnOverageId(TENANT, 1, `c${cycle}`)
+    id = startOf().workflowId
     endsAt = (await harness.env.currentTimeMs()) + 31 * DAY
   })
 
-  const inputOf = (more: Partial<SuspendOnOverageInput> = {}): SuspendOnOverageInput => ({
-    tenantId: TENANT,
-    simId: 1,
-    cycleKey: `c${cycle}`,
-    cycleEndsAt: new Date(endsAt).toISOString(),
-    rule: 'sim-overage',
-    ruleFile: 'rules/sim/sim-overage.json',
-    grace: 'PT0S',
-    until: 'renewal',
-    ...more,
-  })
+  const startOf = (more: Partial<SuspendOnOverageInput> = {}) => {
+    const cycleEndsAt = new Date(endsAt).toISOString()
+    return aSuspension(1, `c${cycle}`, { cycleEndsAt, rule: 'sim-overage', ...more })
+  }
   let updates = 0
   const run = {
-    get harness() {
-      return harness
-    },
+    harness,
     get model() {
       return harness.model
     },
@@ -72,12 +54,9 @@ export function useSuspensions(path: string | undefined) {
     get endsAt() {
       return endsAt
     },
-    inputOf,
-    start: (signal: SuspendSignal, more: Partial<SuspendOnOverageInput> = {}) => {
-      const input = inputOf(more)
-      const start = { type: 'suspend-on-overage', workflowId: id, input, signal } as const
-      return harness.workflowClient.signalWithStart({ do: 'signalWithStart', ...start })
-    },
+    inputOf: (more: Partial<SuspendOnOverageInput> = {}) => startOf(more).input,
+    start: (signal: SuspendSignal, more: Partial<SuspendOnOverageInput> = {}) =>
+      harness.workflowClient.signalWithStart({ ...startOf(more), signal }),
     signal: (name: SuspendSignal) => harness.workflowClient.signal(id, name),
     /** Sends an update. Default: a new id for each. */
     update: async <Name extends keyof SuspendUpdates>(

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
-import { HOUR, useSuspensions } from './harness.ts'
+import { activitiesIn, tasksIn, untilLast } from '../events.ts'
+import { HOUR, MINUTE, useSuspensions } from './harness.ts'
 
 const path = requireSkippingServer('what a suspend-on-overage shows of itself, in skipped time')
 
@@ -71,41 +72,29 @@ describe.skipIf(path === undefined)('a run of suspend-on-overage', () => {
     )
   })
 
-  test('shows that it waits for the service', async () => {
+  test('waits for the service while it is away, and shows that', async () => {
     run.model.outages = 1000
     await start('overLimit')
-
     await waits({ what: 'the service', why: 'it looks at the SIM once more before it is suspended' })
+    run.model.outages = 0
+    // Attempts are at most a minute apart.
+    await run.harness.leap(MINUTE)
+
+    await until('suspended')
   })
 
   test('takes four activities and at most eight workflow tasks', async () => {
-    type Kind =
-      | 'workflowTaskCompleted'
-      | 'activityTaskScheduled'
-      | 'activityTaskCompleted'
-      | 'workflowExecutionCompleted'
-    const history = async () => (await run.harness.handleOf(run.id).fetchHistory()).events ?? []
-    const count = (events: Awaited<ReturnType<typeof history>>, kind: Kind) =>
-      events.filter((event) => event[`${kind}EventAttributes`]).length
-    /** Whether the newest event is of this kind. An attribute that an event lacks is null, which `toMatchObject` takes for {}. */
-    const endsWith = (events: Awaited<ReturnType<typeof history>>, kind: Kind) => count(events.slice(-1), kind) === 1
     await start('overLimit')
-    // Waits by the history: on this server a query of the state can cost a workflow task too.
     await soon(async () => {
-      const events = await history()
-      expect(count(events, 'activityTaskCompleted')).toBe(2)
-      expect(endsWith(events, 'workflowTaskCompleted')).toBe(true)
+      const { events = [] } = await untilLast(run.harness.handleOf(run.id), 'workflowTaskCompleted')
+      expect(events?.filter((event) => event.activityTaskCompletedEventAttributes)).toHaveLength(2)
     })
     await signal('renewed')
     // A wait for the result would let time leap: to the next look at a ticket whose end is about to be signalled.
-    const events = await soon(async () => {
-      const all = await history()
-      expect(endsWith(all, 'workflowExecutionCompleted')).toBe(true)
-      return all
-    })
-    expect(count(events, 'activityTaskScheduled')).toBe(4)
+    const history = await untilLast(run.harness.handleOf(run.id), 'workflowExecutionCompleted')
+    expect(activitiesIn(history)).toHaveLength(4)
     // Fewer if a ticket's end is signalled before its id is known.
-    expect(count(events, 'workflowTaskCompleted')).toBeLessThanOrEqual(8)
+    expect(tasksIn(history)).toBeLessThanOrEqual(8)
     expect(run.model.calls('/sims/1/enforcement')).toBe(1)
   })
 })

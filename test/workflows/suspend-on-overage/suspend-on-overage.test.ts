@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
-import { aSim, TENANT } from '../model/service.ts'
+import { aSim } from '../model/service.ts'
 import { SECOND, useSuspensions } from './harness.ts'
 
 const path = requireSkippingServer('suspend-on-overage in skipped time')
+
+const BY_PERSON = aSim({ status: 2, suspension: { cause: 'user', workflowId: null, until: 'manual' } })
 
 describe.skipIf(path === undefined)('suspend-on-overage', () => {
   const run = useSuspensions(path)
@@ -57,10 +59,10 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   ] as const)('cancels a Pending suspend ticket on %s', async (name, expected) => {
     run.model.pending.add('suspend')
     await start('overLimit')
-    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:0']))
+    await soon(() => expect(run.tickets()).toEqual(['suspend:0']))
     await until('suspending')
     await signal(name)
-    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:4']))
+    await soon(() => expect(run.tickets()).toEqual(['suspend:4']))
 
     if (expected === 'idle') await until('idle')
     else expect(await result()).toMatchObject({ outcome: expected, suspended: 0 })
@@ -75,12 +77,12 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   ] as const)('waits for a Processing suspend ticket on %s', async (name, tickets, status) => {
     run.model.processing.add('suspend')
     await start('overLimit')
-    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:1']))
+    await soon(() => expect(run.tickets()).toEqual(['suspend:1']))
     await signal(name)
     await soon(() => expect(run.model.calls('DELETE')).toBe(1))
     run.model.processing.clear()
 
-    await soon(() => expect(run.model.ticketsOf(1)).toEqual(tickets))
+    await soon(() => expect(run.tickets()).toEqual(tickets))
     expect(sim()?.status).toBe(status)
   })
 
@@ -135,7 +137,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   test('ends when a person cancels its Pending ticket', async () => {
     run.model.pending.add('suspend')
     await start('overLimit')
-    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:0']))
+    await soon(() => expect(run.tickets()).toEqual(['suspend:0']))
     for (const ticket of run.model.tickets) ticket.status = 4
 
     expect(await result()).toMatchObject({ outcome: 'personActed', suspended: 0 })
@@ -148,7 +150,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
       if (line.endsWith('/enforcement') && run.model.tickets.length > 0) run.model.overLimit = false
     }
     await start('overLimit')
-    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:4']))
+    await soon(() => expect(run.tickets()).toEqual(['suspend:4']))
     await until('idle')
     run.model.before = async () => {}
     run.model.pending.clear()
@@ -156,7 +158,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     await signal('overLimit')
 
     await until('suspended')
-    expect(run.model.ticketsOf(1)).toEqual(['suspend:4', 'suspend:2'])
+    expect(run.tickets()).toEqual(['suspend:4', 'suspend:2'])
   })
 
   test('suspends again after a raised limit brought it back', async () => {
@@ -180,7 +182,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
 
     expect(await result()).toMatchObject({ outcome: 'resumed', broughtBack: 1 })
     expect(await start('overLimit')).toMatchObject({ status: 'completed', started: false })
-    expect(run.model.ticketsOf(1)).toEqual(['suspend:2', 'activate:2'])
+    expect(run.tickets()).toEqual(['suspend:2', 'activate:2'])
   })
 
   test('leaves the SIM suspended on standDown until the renewal', async () => {
@@ -198,7 +200,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     await signal('personActed')
 
     expect(await result()).toMatchObject({ outcome: 'personActed', broughtBack: 0 })
-    expect(run.model.ticketsOf(1)).toEqual(['suspend:2'])
+    expect(run.tickets()).toEqual(['suspend:2'])
   })
 
   test('keeps a manual suspension when the cycle ends', async () => {
@@ -225,7 +227,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     run.model.processing.add('suspend')
     const endsAt = (await run.harness.env.currentTimeMs()) + LEFT
     await start('overLimit', { cycleEndsAt: new Date(endsAt).toISOString() })
-    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:1']))
+    await soon(() => expect(run.tickets()).toEqual(['suspend:1']))
     await soon(async () => expect(await run.harness.env.currentTimeMs()).toBeGreaterThan(endsAt))
     run.model.processing.clear()
 
@@ -235,10 +237,10 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   test('cancels a Pending ticket when the cycle ends', async () => {
     run.model.pending.add('suspend')
     await start('overLimit', { cycleEndsAt: new Date((await run.harness.env.currentTimeMs()) + LEFT).toISOString() })
-    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:0']))
+    await soon(() => expect(run.tickets()).toEqual(['suspend:0']))
 
     expect(await result()).toMatchObject({ outcome: 'released', suspended: 0 })
-    expect(run.model.ticketsOf(1)).toEqual(['suspend:4'])
+    expect(run.tickets()).toEqual(['suspend:4'])
     expect(sim()?.status).toBe(1)
   })
 
@@ -255,8 +257,11 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(run.model.tickets).toEqual([])
   })
 
-  test('leaves a SIM that a person has suspended', async () => {
-    run.model.sims.set(1, aSim({ status: 2, suspension: { cause: 'user', workflowId: null, until: 'manual' } }))
+  test.each([
+    ['suspended', () => run.model.sims.set(1, BY_PERSON)],
+    ['passed over', () => Object.assign(run.model, { passedOver: true })],
+  ])('ends for a SIM that a person has %s', async (_, act) => {
+    act()
     await start('overLimit')
 
     expect(await result()).toMatchObject({ outcome: 'personActed', suspended: 0 })
@@ -271,7 +276,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     await run.harness.leap(61_000)
 
     await until('suspended')
-    expect(run.model.ticketsOf(1)).toEqual(['suspend:3', 'suspend:2'])
+    expect(run.tickets()).toEqual(['suspend:3', 'suspend:2'])
   })
 
   test('leaves a suspension that the carrier refuses for good', async () => {
@@ -289,14 +294,14 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     run.model.refused = true
     await signal('overLimit')
     await soon(async () => expect((await run.state()).reason).toBe('not suspended: refused by the carrier'))
-    expect(run.model.ticketsOf(1)).toEqual(['suspend:3'])
+    expect(run.tickets()).toEqual(['suspend:3'])
     expect(actions()).toEqual(['suspendFailed/0'])
 
     // The rule fires again, or a person asks.
     run.model.refused = false
     await signal('overLimit')
     await soon(() => expect(actions()).toEqual(['suspendFailed/0', 'suspendFailed/1']))
-    expect(run.model.ticketsOf(1)).toEqual(['suspend:3', 'suspend:3'])
+    expect(run.tickets()).toEqual(['suspend:3', 'suspend:3'])
   })
 
   test('retries a failed activation until the SIM is back', async () => {
@@ -304,7 +309,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     await until('suspended')
     run.model.failing.set('activate', 'carrier_rejected')
     await signal('renewed')
-    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:2', 'activate:3']))
+    await soon(() => expect(run.tickets()).toEqual(['suspend:2', 'activate:3']))
     run.model.failing.clear()
 
     expect(await result()).toMatchObject({ outcome: 'renewed', broughtBack: 1, failure: null })
@@ -331,13 +336,14 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     if (hold !== undefined)
       await soon(() => expect(run.tickets()).toEqual([hold === 'pending' ? 'suspend:0' : 'suspend:1']))
     await run.cancel()
-    if (hold === 'processing') await soon(() => expect(run.model.calls('DELETE')).toBe(1))
-    if (hold === 'processing') run.model.processing.clear()
-    await soon(async () => expect((await run.harness.workflowClient.describe(run.id, TENANT)).status).toBe('cancelled'))
+    if (hold === 'processing') {
+      await soon(() => expect(run.model.calls('DELETE')).toBe(1))
+      run.model.processing.clear()
+    }
+    expect(await run.harness.ended(run.id)).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled' } })
 
     expect(sim()?.status).toBe(status)
-    expect(run.model.ticketsOf(1)).toEqual(tickets)
-    expect((await run.harness.workflowClient.describe(run.id, TENANT)).result).toMatchObject({ outcome: 'cancelled' })
+    expect(run.tickets()).toEqual(tickets)
   })
 
   test('heeds a signal sent with its start', async () => {

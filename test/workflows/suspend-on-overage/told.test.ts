@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
+import { activitiesIn, signalsIn } from '../events.ts'
 import { MINUTE, useSuspensions } from './harness.ts'
 
 const path = requireSkippingServer('the signals of tickets’ ends in skipped time')
@@ -9,14 +10,8 @@ const path = requireSkippingServer('the signals of tickets’ ends in skipped ti
 describe.skipIf(path === undefined)('the end of a suspend ticket', () => {
   const run = useSuspensions(path)
   const { start, signal, until, result, actions, tickets } = run
-  const count = async (is: 'activity' | 'signal', name: string) => {
-    const { events } = await run.harness.handleOf(run.id).fetchHistory()
-    return (events ?? []).filter((event) =>
-      is === 'activity'
-        ? event.activityTaskScheduledEventAttributes?.activityType?.name === name
-        : event.workflowExecutionSignaledEventAttributes?.signalName === name,
-    ).length
-  }
+  const history = () => run.harness.handleOf(run.id).fetchHistory()
+  const looks = async () => activitiesIn(await history()).filter((name) => name === 'lookAtTicket').length
 
   test('is found by a look if its signal is lost', async () => {
     run.model.signals = 'lost'
@@ -27,7 +22,7 @@ describe.skipIf(path === undefined)('the end of a suspend ticket', () => {
     await run.harness.leap(2 * MINUTE)
 
     await until('suspended')
-    expect(await count('activity', 'lookAtTicket')).toBe(1)
+    expect(await looks()).toBe(1)
     expect((await run.harness.env.currentTimeMs()) - began).toBeGreaterThanOrEqual(MINUTE)
   })
 
@@ -47,8 +42,8 @@ describe.skipIf(path === undefined)('the end of a suspend ticket', () => {
     await start('overLimit')
     await until('suspended')
 
-    expect(await count('signal', 'ticketsEnded')).toBe(1)
-    expect(await count('activity', 'lookAtTicket')).toBe(0)
+    expect(signalsIn(await history()).filter((name) => name === 'ticketsEnded')).toHaveLength(1)
+    expect(await looks()).toBe(0)
     expect(tickets()).toEqual(['suspend:2'])
   })
 
@@ -60,7 +55,7 @@ describe.skipIf(path === undefined)('the end of a suspend ticket', () => {
     await run.harness.leap(3 * 60 * MINUTE)
 
     // After 1, 3, 7, 15 and 30 minutes, and every 15 from then on.
-    await soon(async () => expect(await count('activity', 'lookAtTicket')).toBe(5 + 10))
+    await soon(async () => expect(await looks()).toBe(5 + 10))
     run.model.processing.clear()
     await run.harness.leap(16 * MINUTE)
     await until('suspended')
