@@ -5,7 +5,7 @@ import { enforcePoolId } from '../../../domain/temporal/ids.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
-import { type Customer, useCustomer } from '../real-service/customer.ts'
+import { useCustomer } from '../real-service/customer.ts'
 import type { RealService } from '../real-service/service.ts'
 
 const path = requireSkippingServer('pool enforcement and its guard on the real service in skipped time')
@@ -26,10 +26,8 @@ async function rulesOfPolicies() {
 }
 
 describe.skipIf(path === undefined)('enforcement of a pool', () => {
-  let harness: RealService
-  let customer: Customer
   let cycle: Cycle
-  const begin = async (started: RealService) => {
+  const { harness, customer } = useCustomer(path, async (started: RealService) => {
     const response = await fetch(`${started.internalUrl}/internal/rules`, {
       method: 'POST',
       headers: { authorization: `Bearer ${started.key}`, 'content-type': 'application/json' },
@@ -37,14 +35,7 @@ describe.skipIf(path === undefined)('enforcement of a pool', () => {
     })
     expect(await response.json()).toMatchObject({ changed: true })
     cycle = await started.skipToMonth(10)
-  }
-  useCustomer(
-    path,
-    (all) => {
-      ;({ harness, customer } = all)
-    },
-    begin,
-  )
+  })
 
   /** A pool named after a policy, with 100 MB and a usage for each SIM. The last SIM takes it over its capacity. */
   async function aPool(policy: string, ...megabytes: number[]) {
@@ -97,8 +88,7 @@ describe.skipIf(path === undefined)('enforcement of a pool', () => {
   })
 
   test('suspends only SIMs over their limit under sim-overage', async () => {
-    const poolId = await customer.pool('plain', await customer.standardTariff(100))
-    const sims = await customer.active(3, poolId)
+    const sims = await customer.active(3, await customer.plainPool())
     for (const [i, usage] of [90, 110, 300].entries()) await customer.usage(sims[i] ?? 0, usage)
     for (const simId of sims.slice(1)) await customer.untilPhase(simId, cycle.key, 'suspended')
 
@@ -176,32 +166,6 @@ describe.skipIf(path === undefined)('enforcement of a pool', () => {
 
       expect(off).toEqual([2])
     })
-  })
-
-  test('suspends only SIMs still held when a hold is released', async () => {
-    await guard(1)
-    const poolId = await customer.pool('plain', await customer.standardTariff(100))
-    const [first = 0, second = 0, third = 0] = await customer.active(3, poolId)
-    await customer.usage(first, 150)
-    await customer.untilPhase(first, cycle.key, 'suspended')
-    await customer.usage(second, 150)
-    const { state } = await customer.untilPhase(second, cycle.key, 'held')
-    await customer.usage(third, 150)
-    await customer.untilPhase(third, cycle.key, 'held')
-    await customer.usage(third, -100, { correction: true })
-    await customer.untilPhase(third, cycle.key, 'idle')
-    const hold = await soon(async () => {
-      const [hold] = (await customer.inside('GET', '/internal/enforcement/holds')).data
-      expect(hold).toMatchObject({ poolId: null, rule: 'sim-overage', waiting: 1, suspended: 1 })
-      return hold
-    })
-    expect(state.waitsFor).toMatchObject({ until: new Date(cycle.endsAt).toISOString() })
-    await decide(hold.id, 'release')
-    await customer.untilPhase(second, cycle.key, 'suspended')
-
-    expect(await customer.sim(third)).toMatchObject({ status: 1 })
-    await customer.usage(third, 100)
-    await customer.untilPhase(third, cycle.key, 'suspended')
   })
 
   test('lets a hold lapse when its cycle ends', async () => {

@@ -1,27 +1,23 @@
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
-import { type Customer, usePlainPool } from '../real-service/customer.ts'
-import type { RealService } from '../real-service/service.ts'
+import { useCustomer } from '../real-service/customer.ts'
 
 const path = requireSkippingServer('provision-in-bulk on the real service in skipped time')
 
 describe.skipIf(path === undefined)('provision-in-bulk', () => {
-  let harness: RealService
-  let customer: Customer
+  const { harness, customer } = useCustomer(path)
   let poolId = 0
-  usePlainPool(path, (all) => {
-    ;({ harness, customer, poolId } = all)
+  beforeEach(async () => {
+    poolId = await customer.plainPool()
   })
 
-  /** Starts a batch of new SIMs. */
-  const start = async (count: number, more: object = {}) => {
-    const sims = await customer.unprovisioned(count)
+  /** Starts a batch of SIMs. */
+  const start = async (sims: readonly { readonly id: number }[], more: object = {}) => {
     const body = { sims: sims.map(({ id }) => ({ simId: id })), defaults: { poolId }, ...more }
-    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
-    await soon(() => customer.workflow(workflowId))
-    return { sims, id, workflowId }
+    const started = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
+    return started as { readonly id: string; readonly workflowId: string }
   }
   const batchOf = (id: string) => customer.inside('GET', `/internal/provision-batches/${id}`)
   const simsOf = async (id: string, query = '') =>
@@ -38,8 +34,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
   // Must be the first test: once a run ends or continues as new during an activity, this server skips no more time.
   test('loses nothing while the service is away', async () => {
     const sims = await customer.unprovisioned(6)
-    const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 2 }
-    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
+    const { id, workflowId } = await start(sims, { parallel: 2 })
     await soon(async () => expect(await customer.tickets(sims[1]?.id ?? 0)).not.toEqual([]))
     harness.line.fateOf = () => 'away'
     await harness.skipTo((await harness.now()) + 3_600_000)
@@ -56,7 +51,8 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
   })
 
   test('takes each SIM to Active by its own run', async () => {
-    const { id, workflowId, sims } = await start(5, { parallel: 2 })
+    const sims = await customer.unprovisioned(5)
+    const { id, workflowId } = await start(sims, { parallel: 2 })
 
     const { status, result, state, input } = await customer.ended(workflowId)
     expect(status).toBe('completed')
@@ -113,8 +109,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     harness.carrier.knobs.before = async ({ operation, iccid }) => {
       if (operation === 'activate' && iccid === sims[2]?.iccid) await harness.carrier.lose(iccid ?? '')
     }
-    const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId } }
-    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
+    const { id, workflowId } = await start(sims)
 
     const { status, result, state } = await customer.ended(workflowId)
     expect(status).toBe('completed')
@@ -134,8 +129,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
   test('cancels and undoes SIMs under way when cancelled', async () => {
     const sims = await customer.unprovisioned(6)
     const letGo = stuckOn(sims.map(({ iccid }) => iccid))
-    const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 2 }
-    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
+    const { id, workflowId } = await start(sims, { parallel: 2 })
     await untilCounts(id, { running: 2, waiting: 4 })
     await soon(async () =>
       expect(await customer.tickets(sims[0]?.id ?? 0)).toEqual(['provision/processing', 'activate/pending']),
@@ -170,9 +164,8 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     const [there = { id: 0 }, elsewhere = { id: 0 }] = sims
     const letGo = stuckOn(sims.slice(0, 2).map(({ iccid }) => iccid))
     await customer.start(there.id, poolId)
-    await customer.start(elsewhere.id, await customer.pool('other', await customer.standardTariff(100)))
-    const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId } }
-    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
+    await customer.start(elsewhere.id, await customer.plainPool('other'))
+    const { id, workflowId } = await start(sims)
     await untilCounts(id, { activated: 1, running: 2 })
     letGo()
 
@@ -182,71 +175,10 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     expect(await customer.tickets(there.id)).toEqual(['provision/complete', 'activate/complete'])
   })
 
-  test('counts each SIM once across continue-as-new', { timeout: 240_000 }, async () => {
-    const sims = await customer.unprovisioned(11)
-    const [stuck, late] = [sims[1], sims[5]]
-    const letGo = stuckOn([stuck?.iccid, late?.iccid])
-    const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 3 }
-    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
-    await untilCounts(id, { activated: 9, running: 2, waiting: 0 })
-    const { state, input } = await soon(async () => {
-      const run = await customer.workflow(workflowId)
-      expect(run.state).toMatchObject({ total: 11, counts: { activated: 9, running: 2, waiting: 0 }, left: 2 })
-      return run
-    })
-    letGo()
-
-    expect(await harness.countRuns(workflowId)).toBeGreaterThan(1)
-    expect(input).toMatchObject({ batchId: id })
-    expect(state.steps.map(({ step }: any) => step)).toEqual(['list up to 3', 'list up to 7'])
-    expect(await customer.ended(workflowId)).toMatchObject({
-      result: { outcome: 'done', counts: { activated: 11, alreadyActive: 0 } },
-    })
-    for (const sim of sims) expect(await customer.tickets(sim.id)).toEqual(['provision/complete', 'activate/complete'])
-  })
-
-  test('cancels SIMs that an earlier run began', {
-    timeout: 240_000,
-  }, async () => {
-    const sims = await customer.unprovisioned(9)
-    const letGo = stuckOn([sims[0]?.iccid])
-    const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 2 }
-    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
-    await untilCounts(id, { activated: 8, running: 1 })
-    await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
-    const child = provisionAndActivateId(customer.tenantId, sims[0]?.id ?? 0)
-    const { runId } = await customer.workflow(child)
-    await soon(async () => expect(await harness.isAskedToCancel(child)).toBe(true))
-    letGo()
-
-    expect(await customer.ended(workflowId)).toMatchObject({
-      status: 'cancelled',
-      result: { counts: { activated: 8, cancelled: 1 } },
-    })
-    expect(await customer.workflow(child)).toMatchObject({ runId, status: 'cancelled' })
-    expect(await customer.sim(sims[0]?.id ?? 0)).toMatchObject({ status: 0 })
-    const [row] = await simsOf(id, '?outcome=cancelled')
-    expect(row).toMatchObject({ index: 0, provisionTicket: expect.any(String), unassignTicket: expect.any(String) })
-  })
-
-  test('starts once Temporal can be reached', async () => {
-    const letGo = harness.pump.hold('workflows')
-    const sims = await customer.unprovisioned(1)
-    const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId } }
-    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
-    expect((await customer.tryInside('GET', `/internal/workflows/${workflowId}`)).status).toBe(404)
-    expect((await batchOf(id)).counts).toMatchObject({ waiting: 1 })
-    letGo()
-
-    await untilCounts(id, { activated: 1 })
-    await customer.ended(workflowId)
-  })
-
   test('begins no SIM twice when retried after termination', async () => {
     const sims = await customer.unprovisioned(4)
     const letGo = stuckOn([sims[1]?.iccid])
-    const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 2 }
-    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
+    const { id, workflowId } = await start(sims, { parallel: 2 })
     await untilCounts(id, { activated: 3, running: 1 })
     await harness.runOf(workflowId).terminate('somebody pulls the plug')
     await customer.inside('POST', `/internal/workflows/${workflowId}/retry`)

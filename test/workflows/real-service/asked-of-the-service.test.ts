@@ -2,21 +2,17 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { requireSkippingServer } from '../../setup/requirements.ts'
-import { type Customer, useCustomer } from './customer.ts'
+import { useCustomer } from './customer.ts'
 import type { RealService } from './service.ts'
 
 const path = requireSkippingServer('the requests of activities to the real service')
 
 describe.skipIf(path === undefined)('activities', () => {
-  let harness: RealService
-  let customer: Customer
+  const { harness, customer } = useCustomer(path)
   let cycle: Awaited<ReturnType<RealService['skipToMonth']>>
   let requests: string[] = []
-  useCustomer(path, async (all) => {
-    ;({ harness, customer } = all)
+  beforeEach(async () => {
     cycle = await harness.skipToMonth(10)
-  })
-  beforeEach(() => {
     requests = []
     harness.line.fateOf = (line) => {
       requests.push(line)
@@ -25,7 +21,6 @@ describe.skipIf(path === undefined)('activities', () => {
   })
 
   const changes = () => requests.filter((line) => !line.startsWith('GET ') && /\/tickets|\/sims/.test(line))
-  const plainPool = async () => customer.pool('plain', await customer.standardTariff(100))
   // biome-ignore lint/suspicious/noExplicitAny: tests look into it
   const ticketsOf = async (simId: number): Promise<any[]> => {
     const all: { id: string; simId: number }[] = await customer.api('GET', '/api/tickets')
@@ -40,7 +35,7 @@ describe.skipIf(path === undefined)('activities', () => {
   test('provision, tag and activate by specified endpoints', async () => {
     const [{ id } = { id: 0 }] = await customer.unprovisioned(1)
     const workflowId = provisionAndActivateId(customer.tenantId, id)
-    const body = { simId: id, poolId: await plainPool(), tag: 'door 4' }
+    const body = { simId: id, poolId: await customer.plainPool(), tag: 'door 4' }
     await customer.inside('POST', '/internal/workflows/provision-and-activate', body)
 
     expect(await customer.ended(workflowId)).toMatchObject({ result: { outcome: 'activated' } })
@@ -52,14 +47,8 @@ describe.skipIf(path === undefined)('activities', () => {
     expect(await trailOf(workflowId)).toEqual(['provisionSim', 'tagSim', 'activateSim'])
   })
 
-  test('send no tag unless one is given', async () => {
-    await customer.active(1, await plainPool())
-
-    expect(changes()).toEqual(['POST /api/tickets/provision', 'POST /api/tickets/activate'])
-  })
-
   test.each(['cleared', 'renewed'] as const)('name their workflow in suspension and return (%s)', async (why) => {
-    const [simId = 0] = await customer.active(1, await plainPool())
+    const [simId = 0] = await customer.active(1, await customer.plainPool())
     await customer.usage(simId, 150)
     await customer.untilPhase(simId, cycle.key, 'suspended')
     const workflowId = customer.suspensionId(simId, cycle.key)
@@ -81,15 +70,5 @@ describe.skipIf(path === undefined)('activities', () => {
       { type: 1, cause: { by: 'watchdog', ...cause } },
       { type: 0, cause: { by: 'watchdog', ...cause } },
     ])
-  })
-
-  test('read a pool by the specified endpoint', async () => {
-    const poolId = await customer.pool('shared', await customer.dynamicTariff(100), 1)
-    const [simId = 0] = await customer.active(1, poolId)
-    requests = []
-    await customer.usage(simId, 150)
-    await customer.untilPhase(simId, cycle.key, 'suspended')
-
-    expect(requests).toContain(`GET /api/pools/${poolId}`)
   })
 })

@@ -12,11 +12,10 @@ import { watchWorkflow } from '../../../cli/workflows/watch.ts'
 import { readSettings, type Settings } from '../../../process/settings.ts'
 import { failureOf } from '../../setup/command-failure.ts'
 import { useCommonHarness } from '../../setup/common-harness.ts'
-import { type Service, startService } from '../../setup/service.ts'
+import { startService } from '../../setup/service.ts'
 import { soon } from '../../setup/soon.ts'
 
 const TICKET = '[0-9a-f-]{36}'
-let service: Service
 let settings: Settings
 let tenant: string
 let poolId: number
@@ -29,8 +28,7 @@ const start = async () => {
   const started = await startService()
   return { ...started, close: started.stop }
 }
-const { giveUp } = useCommonHarness(start, async (started) => {
-  service = started
+const { harness: service, giveUp } = useCommonHarness(start, async () => {
   settings = { ...readSettings(), SERVICE_INTERNAL_URL: service.internalUrl, SERVICE_KEY: service.key }
   const body = { name: 'Ours', billingEmail: 'billing@example.com' }
   tenant = (await service.call('POST', '/internal/tenants', '', body)).id

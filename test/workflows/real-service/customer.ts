@@ -22,14 +22,13 @@ let records = 0
 export async function aCustomer(harness: RealService) {
   tenants += 1
   const billingEmail = `billing-${tenants}@meadow.example`
-  const send = async (url: string, method: string, path: string, tenantId: string | null, body?: object, more = {}) => {
+  const send = async (url: string, method: string, path: string, tenantId: string | null, body?: object) => {
     const response = await fetch(url + path, {
       method,
       headers: {
         authorization: `Bearer ${harness.key}`,
         ...(tenantId === null ? {} : { 'x-tenant-id': tenantId }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...more,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
@@ -69,6 +68,9 @@ export async function aCustomer(harness: RealService) {
         expect(run, id).not.toMatchObject({ status: 'running' })
         return run
       }, seconds),
+    /** A Standard pool in Enforce mode. @param allowanceMB of each SIM */
+    plainPool: async (name = 'plain', allowanceMB = 100): Promise<number> =>
+      customer.pool(name, await customer.standardTariff(allowanceMB)),
     standardTariff: async (allowanceMB: number): Promise<number> => {
       const standardTariff = { baseTariffBytes: allowanceMB * MB, ...FEES }
       return (await inside('POST', '/internal/tariffs', { displayName: 'S', type: 0, standardTariff })).id
@@ -115,14 +117,9 @@ export async function aCustomer(harness: RealService) {
         expect(run).toMatchObject({ state: { phase } })
         return run
       }),
-    signal: (simId: number, cycle: string, name: string) =>
-      inside('POST', `/internal/workflows/${suspendOnOverageId(tenantId, simId, cycle)}/signals/${name}`),
-    /** Sends an update to the SIM's suspension. @returns status and body, also of a refusal */
-    update: (simId: number, cycle: string, name: string, args: object = {}, key?: string) => {
-      const path = `/internal/workflows/${suspendOnOverageId(tenantId, simId, cycle)}/updates/${name}`
-      const more = key === undefined ? {} : { 'idempotency-key': key }
-      return send(harness.internalUrl, 'POST', path, tenantId, args, more)
-    },
+    /** Sends an update to the SIM's suspension. */
+    update: (simId: number, cycle: string, name: string) =>
+      inside('POST', `/internal/workflows/${suspendOnOverageId(tenantId, simId, cycle)}/updates/${name}`, {}),
     startMonthEnd: (cycle: string) => inside('POST', '/internal/workflows/month-end-reprovision', { cycle }),
     /** Runs the month end of an ended cycle, including the close six hours after the cycle's end. @returns its result */
     monthEnd: async (cycle: Cycle): Promise<Body> => {
@@ -177,35 +174,23 @@ export async function aCustomer(harness: RealService) {
 }
 export type Customer = Awaited<ReturnType<typeof aCustomer>>
 
-interface Harness {
-  readonly harness: RealService
-  readonly customer: Customer
-}
-
 /**
  * One service for a group of tests, and a new customer before each test. After each test the carrier and the activities'
  * connection are reset, and the carrier must have done everything once.
  *
  * @param path the time-skipping server's program; undefined if the group is skipped
- * @param given gets harness and customer before each test
  * @param begin prepares each started service
- * @returns as {@link useCommonHarness}
+ * @returns as {@link useCommonHarness}, and `customer`: the present one
  */
 export function useCustomer(
   path: string | undefined,
-  given: (all: Harness) => void | Promise<void>,
   begin: (harness: RealService) => Promise<unknown> = async () => {},
 ) {
-  let harness: RealService
-  let customer: Customer
-  const start = () => startRealService(path ?? '')
-  const common = useCommonHarness(start, (started) => {
-    harness = started
-    return begin(started)
-  })
+  const { harness, giveUp } = useCommonHarness(() => startRealService(path ?? ''), begin)
+  let present: Customer
+  const customer = new Proxy({} as Customer, { get: (_, name) => Reflect.get(present, name) })
   beforeEach(async () => {
-    customer = await aCustomer(harness)
-    await given({ harness, customer })
+    present = await aCustomer(harness)
   })
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail') return
@@ -213,14 +198,8 @@ export function useCustomer(
     harness.line.fateOf = () => 'through'
     await customer.expectEachOnce()
   })
-  return common
+  return { harness, customer, giveUp }
 }
-
-/** As {@link useCustomer}. Each customer has a Standard pool of 100 MB. */
-export const usePlainPool = (path: string | undefined, given: (all: Harness & { readonly poolId: number }) => void) =>
-  useCustomer(path, async ({ harness, customer }) => {
-    given({ harness, customer, poolId: await customer.pool('plain', await customer.standardTariff(100)) })
-  })
 
 const TYPES = ['activate', 'suspend', 'provision', 'sms', 'refresh']
 const STATUSES = ['pending', 'processing', 'complete', 'failed', 'cancelled']

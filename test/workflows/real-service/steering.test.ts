@@ -4,28 +4,22 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { enforcePoolId, provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { activeSim } from '../../api/full-tenant.ts'
 import { aPool, aSim, useHarness } from '../../api/harness.ts'
-import { useCommonHarness } from '../../setup/common-harness.ts'
 import { soon } from '../../setup/soon.ts'
 import { useTemporal } from '../development-server.ts'
-import { clear, startHarness } from '../harness.ts'
+import { startHarness, useModel } from '../harness.ts'
 import * as model from '../model/service.ts'
 
 describe('/internal/workflows with a worker', async () => {
   const door = await useTemporal()
   const harness = useHarness({ workflowClient: door.workflowClient })
-  let workers: Awaited<ReturnType<typeof startHarness>>
   let poolId: number
   beforeAll(async () => {
     poolId = await aPool(harness.tenant)
   })
-  useCommonHarness(
-    () => startHarness(door.address, door.namespace),
-    (started) => {
-      workers = started
-      workers.model.tenantId = harness.tenant.id
-    },
-  )
-  beforeEach(() => clear(workers.model))
+  const workers = useModel(() => startHarness(door.address, door.namespace))
+  beforeEach(() => {
+    workers.model.tenantId = harness.tenant.id
+  })
 
   const get = async (path: string) => (await harness.tenant.inside('GET', `/internal/workflows${path}`)).body
   const post = (path: string, body?: unknown) => harness.tenant.inside('POST', `/internal/workflows${path}`, body)
@@ -100,19 +94,6 @@ describe('/internal/workflows with a worker', async () => {
     )
   })
 
-  test('retries a cancelled run', async () => {
-    const line = await aLine()
-    workers.model.pending.add('provision')
-    await start(line)
-    await soon(() => expect(workers.model.ticketsOf(line.simId)).toEqual(['provision:0']))
-    await post(`/${line.workflowId}/cancel`)
-    expect(await ended(line.workflowId)).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled' } })
-
-    workers.model.pending.clear()
-    expect((await post(`/${line.workflowId}/retry`)).status).toBe(202)
-    expect(await ended(line.workflowId)).toMatchObject({ status: 'completed', result: { outcome: 'activated' } })
-  })
-
   test('retries once under one key without a kept response', async () => {
     const line = await aLine()
     workers.model.failing.set('provision', 'line_unknown')
@@ -173,10 +154,8 @@ describe('/internal/workflows with a worker', async () => {
     workers.model.processing.add('provision')
     await start(line)
     const handle = door.temporal.getHandle(line.workflowId)
-    const details = async () => {
-      const metadata = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata')
-      return metadata.currentDetails
-    }
+    const details = async () =>
+      (await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata')).currentDetails
     await soon(async () => expect(await details()).toMatch(/^\*\*Waits for ticket /))
 
     expect(await details()).toMatch(/\n- \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \*\*check\*\*: Unprovisioned$/)
@@ -197,14 +176,8 @@ describe('/internal/workflows with a worker', async () => {
   })
 
   test('describes each timer on Temporal’s page', async () => {
-    const { id: simId } = await activeSim({
-      ...harness,
-      harness,
-      poolId,
-      word: 'w',
-      firstId: 1,
-      iccidPrefix: '894450017400',
-    })
+    const estate = { ...harness, harness, poolId, word: 'w', firstId: 1, iccidPrefix: '894450017400' }
+    const { id: simId } = await activeSim(estate)
     workers.model.sims.set(simId, model.aSim())
     const { body } = await post('/suspend-on-overage', { simId, grace: 'PT2H' })
     const handle = door.temporal.getHandle(body.workflowId)
@@ -226,16 +199,10 @@ describe('/internal/workflows without a worker', async () => {
   const harness = useHarness({ workflowClient: door.workflowClient })
   async function aRun() {
     const poolId = await aPool(harness.tenant)
-    const { id: simId } = await activeSim({
-      ...harness,
-      harness,
-      poolId,
-      word: 'w',
-      firstId: 1,
-      iccidPrefix: '894450017300',
-    })
+    const estate = { ...harness, harness, poolId, word: 'w', firstId: 1, iccidPrefix: '894450017300' }
+    const { id: simId } = await activeSim(estate)
     const { body } = await harness.tenant.inside('POST', '/internal/workflows/suspend-on-overage', { simId })
-    return { simId, workflowId: body.workflowId as string, runId: body.runId as string }
+    return { simId, workflowId: body.workflowId as string }
   }
 
   test('shows a run and zero workers', async () => {
@@ -265,21 +232,5 @@ describe('/internal/workflows without a worker', async () => {
       const { status } = await harness.tenant.inside('POST', `/internal/workflows/${workflowId}/signals/${name}`)
       expect([name, status]).toEqual([name, 202])
     }
-  })
-
-  test('retries a terminated suspension with takeOver', async () => {
-    const { workflowId, runId } = await aRun()
-    await door.temporal.getHandle(workflowId).terminate('for the test')
-    expect((await harness.tenant.inside('GET', `/internal/workflows/${workflowId}`)).body).toMatchObject({
-      status: 'terminated',
-      failure: { code: 'internal_error', detail: expect.any(String) },
-    })
-
-    const again = await harness.tenant.inside('POST', `/internal/workflows/${workflowId}/retry`)
-    expect(again).toMatchObject({ status: 202, body: { workflowId, status: 'running' } })
-    expect(again.body.runId).not.toBe(runId)
-    expect((await harness.tenant.inside('GET', `/internal/workflows/${workflowId}`)).body.input).toMatchObject({
-      takeOver: true,
-    })
   })
 })
