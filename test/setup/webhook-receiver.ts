@@ -1,4 +1,4 @@
-/** An endpoint of webhooks: a real HTTP or HTTPS server on loopback, which answers as the test says. */
+/** An endpoint: a real HTTP or HTTPS server on loopback, which answers as the test says. */
 import {
   createServer as createHttp,
   type IncomingHttpHeaders,
@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts'
 
 export interface Received {
+  readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
@@ -34,6 +35,7 @@ export async function startReceiver({ tls = false } = {}) {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const one = {
+      method: request.method ?? '',
       path: request.url ?? '',
       headers: request.headers,
       body: Buffer.concat(chunks).toString(),

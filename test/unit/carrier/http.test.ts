@@ -1,23 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { httpNetwork } from '../../../adapters/carrier/http-network.ts'
 import { CarrierError, type CarrierRequest } from '../../../adapters/carrier/network.ts'
-import { type Answering, answering, startBridge } from './bridge.ts'
+import { type Answer, answers, startReceiver } from '../../setup/webhook-receiver.ts'
 
 const TICKET = '0d5fb0d3-5d1f-4a37-9f43-0f4b44c3a001'
 const SECRET = 'bridge-secret'
 const SUSPEND: CarrierRequest = { ticketId: TICKET, operation: 'suspend', iccid: '8944000000000000001' }
 const DONE = { ticketId: TICKET, effect: 'done' }
 
-let bridge: Awaited<ReturnType<typeof startBridge>> | undefined
-afterEach(async () => {
-  await bridge?.stop()
-  bridge = undefined
-})
+/** Responds with this status and body. A string is sent as it is, anything else as JSON. */
+const answering = (status: number, body: unknown, headers?: Record<string, string>) =>
+  answers(status, typeof body === 'string' ? body : JSON.stringify(body), headers)
 
-async function networkTo(answer: Answering, timeoutMs = 30_000) {
-  bridge = await startBridge(answer)
-  return httpNetwork({ url: bridge.url, secret: SECRET, timeoutMs })
+async function startBridge(answer: Answer) {
+  const bridge = await startReceiver()
+  onTestFinished(bridge.stop)
+  return Object.assign(bridge, { answer })
+}
+const networkOf = (url: string, timeoutMs = 30_000) => httpNetwork({ url, secret: SECRET, timeoutMs })
+const networkTo = async (answer: Answer, timeoutMs?: number) => networkOf((await startBridge(answer)).url, timeoutMs)
+/** Nobody listens at its address. */
+async function networkToNobody() {
+  const { url, stop } = await startBridge(answering(200, DONE))
+  await stop()
+  return networkOf(url)
 }
 
 const failureOf = async (asking: Promise<unknown>): Promise<CarrierError> => {
@@ -31,32 +38,26 @@ const failureOf = async (asking: Promise<unknown>): Promise<CarrierError> => {
 
 describe('perform', () => {
   test('posts JSON with the secret, returns the effect', async () => {
-    const network = await networkTo(answering(200, DONE))
+    const bridge = await startBridge(answering(200, DONE))
+    const asked = { ...SUSPEND, operation: 'provision', pool: 'meters-eu', tariff: 'EU 500' } as const
 
-    const answer = await network.perform({ ...SUSPEND, operation: 'provision', pool: 'meters-eu', tariff: 'EU 500' })
-
-    expect(answer).toEqual(DONE)
-    expect(bridge?.asked).toHaveLength(1)
-    expect(bridge?.asked[0]).toMatchObject({
-      method: 'POST',
-      url: '/operations',
-      headers: { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' },
-    })
-    expect(JSON.parse(bridge?.asked[0]?.body ?? '')).toEqual({
-      ...SUSPEND,
-      operation: 'provision',
-      pool: 'meters-eu',
-      tariff: 'EU 500',
-    })
+    expect(await networkOf(bridge.url).perform(asked)).toEqual(DONE)
+    expect(bridge.received).toMatchObject([
+      {
+        method: 'POST',
+        path: '/operations',
+        headers: { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' },
+      },
+    ])
+    expect(JSON.parse(bridge.received[0]?.body ?? '')).toEqual(asked)
   })
 
   test('keeps the path of the address, trailing slash or not', async () => {
-    bridge = await startBridge(answering(200, DONE))
+    const { url, received } = await startBridge(answering(200, DONE))
 
-    await httpNetwork({ url: `${bridge.url}/bridge/`, secret: SECRET, timeoutMs: 30_000 }).perform(SUSPEND)
-    await httpNetwork({ url: `${bridge.url}/bridge`, secret: SECRET, timeoutMs: 30_000 }).perform(SUSPEND)
+    for (const path of ['/bridge/', '/bridge']) await networkOf(`${url}${path}`).perform(SUSPEND)
 
-    expect(bridge.asked.map(({ url }) => url)).toEqual(['/bridge/operations', '/bridge/operations'])
+    expect(received.map(({ path }) => path)).toEqual(['/bridge/operations', '/bridge/operations'])
   })
 
   test('reads a response with a byte order mark', async () => {
@@ -95,9 +96,7 @@ describe('a refusal by the carrier', () => {
   ])('gives a well-formed message if %s', async (_, status, body) => {
     const network = await networkTo(answering(status, body))
 
-    const failure = await failureOf(network.perform(SUSPEND))
-
-    expect(failure.message.isWellFormed()).toBe(true)
+    expect((await failureOf(network.perform(SUSPEND))).message.isWellFormed()).toBe(true)
   })
 
   test('becomes carrier_refused if its code is malformed', async () => {
@@ -159,19 +158,19 @@ describe('a retryable failure', () => {
   })
 
   test('is carrier_unreachable if nobody listens', async () => {
-    const network = await networkTo(answering(200, DONE))
-    await bridge?.stop()
-
-    const failure = await failureOf(network.perform(SUSPEND))
+    const failure = await failureOf((await networkToNobody()).perform(SUSPEND))
 
     expect(failure).toMatchObject({ code: 'carrier_unreachable', retryable: true })
     expect(failure.message).toContain('ECONNREFUSED')
   })
 
-  test('is carrier_unreachable if the connection breaks', async () => {
-    const network = await networkTo((response) => void response.destroy())
+  test.each<[string, string, Answer, number | undefined]>([
+    ['carrier_unreachable', 'the connection breaks', (response) => response.destroy(), undefined],
+    ['carrier_timeout', 'the response never ends', (response) => response.writeHead(200).write('{"ticketId":'), 50],
+  ])('is %s if %s', async (code, _, answer, timeoutMs) => {
+    const network = await networkTo(answer, timeoutMs)
 
-    expect(await failureOf(network.perform(SUSPEND))).toMatchObject({ code: 'carrier_unreachable', retryable: true })
+    expect(await failureOf(network.perform(SUSPEND))).toMatchObject({ code, retryable: true })
   })
 
   test('is carrier_timeout if no response comes in time', async () => {
@@ -181,12 +180,6 @@ describe('a retryable failure', () => {
 
     expect(failure).toMatchObject({ code: 'carrier_timeout', retryable: true })
     expect(failure.message).toContain('50 ms')
-  })
-
-  test('is carrier_timeout if the response never ends', async () => {
-    const network = await networkTo((response) => void response.writeHead(200).write('{"ticketId":'), 50)
-
-    expect(await failureOf(network.perform(SUSPEND))).toMatchObject({ code: 'carrier_timeout', retryable: true })
   })
 
   test('is carrier_timeout if the caller aborts', async () => {
@@ -228,10 +221,9 @@ describe('an unreadable response', () => {
     const network = await networkTo(answering(307, '', { location: `${elsewhere.url}/operations` }))
 
     const failure = await failureOf(network.perform(SUSPEND))
-    await elsewhere.stop()
 
     expect(failure).toMatchObject({ code: 'carrier_unreadable', retryable: true })
-    expect(elsewhere.asked).toEqual([])
+    expect(elsewhere.received).toEqual([])
   })
 
   test('is cut off if it never ends', async () => {
@@ -258,12 +250,12 @@ describe('an unreadable response', () => {
 
 describe('ping', () => {
   test('requests /healthz without the secret', async () => {
-    const network = await networkTo(answering(200, { ok: true }))
+    const bridge = await startBridge(answering(200, { ok: true }))
 
-    await network.ping()
+    await networkOf(bridge.url).ping()
 
-    expect(bridge?.asked[0]).toMatchObject({ method: 'GET', url: '/healthz' })
-    expect(bridge?.asked[0]?.headers.authorization).toBeUndefined()
+    expect(bridge.received).toMatchObject([{ method: 'GET', path: '/healthz' }])
+    expect(bridge.received[0]?.headers.authorization).toBeUndefined()
   })
 
   test('fails if the bridge responds 503', async () => {
@@ -276,10 +268,7 @@ describe('ping', () => {
   })
 
   test('fails if nobody listens', async () => {
-    const network = await networkTo(answering(200, {}))
-    await bridge?.stop()
-
-    expect((await failureOf(network.ping())).code).toBe('carrier_unreachable')
+    expect((await failureOf((await networkToNobody()).ping())).code).toBe('carrier_unreachable')
   })
 })
 

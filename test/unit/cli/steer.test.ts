@@ -1,11 +1,9 @@
 /** Commands that steer a workflow, against a service that loses responses. */
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { cancelWorkflow, retryWorkflow, updateWorkflow } from '../../../cli/workflows/steer.ts'
 import { readSettings } from '../../../process/settings.ts'
 import { standInCheck } from '../../setup/documents.ts'
+import { startReceiver } from '../../setup/webhook-receiver.ts'
 
 const WORKFLOW = 'suspend-on-overage:t0123456789ab:7:2026-11'
 
@@ -19,25 +17,21 @@ const ANSWERS: Readonly<Record<string, readonly [status: number, body: object]>>
 
 /** A service that loses its first responses and records the keys of the requests. */
 async function aService(lost: number) {
-  const keys: unknown[] = []
   const faults: unknown[] = []
-  const server = createServer(async (asked, response) => {
-    const { method = '', url = '', headers } = asked
-    keys.push(headers['idempotency-key'])
-    const sent = (await asked.toArray()).join('')
-    if (keys.length <= lost) return void response.destroy()
+  const service = await startReceiver()
+  service.answer = (response, { method, path: url, headers, body: sent }, n) => {
+    if (n <= lost) return response.destroy()
     const [status, body] = ANSWERS[url.split('/').at(-1) ?? ''] ?? [404, {}]
     const answer = { status, headers: { 'content-type': 'application/json', 'x-request-id': 'r' }, body }
     faults.push(fault({ method, url, ...answer, request: { headers, body: sent === '' ? '' : JSON.parse(sent) } }))
-    response.writeHead(status, answer.headers).end(JSON.stringify(body))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
+    return response.writeHead(status, answer.headers).end(JSON.stringify(body))
+  }
+  onTestFinished(async () => {
+    await service.stop()
     expect(faults.filter((one) => one !== undefined)).toEqual([])
   })
-  const { port } = server.address() as AddressInfo
-  return { keys, settings: { ...readSettings(), SERVICE_INTERNAL_URL: `http://127.0.0.1:${port}`, SERVICE_KEY: 'k' } }
+  const keys = () => service.received.map(({ headers }) => headers['idempotency-key'])
+  return { keys, settings: { ...readSettings(), SERVICE_INTERNAL_URL: service.url, SERVICE_KEY: 'k' } }
 }
 type Asked = Awaited<ReturnType<typeof aService>>['settings']
 
@@ -54,7 +48,7 @@ describe.each([
 
     await ask(settings)
 
-    expect(keys).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), keys[0]])
+    expect(keys()).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), keys()[0]])
   })
 
   test('names its key on failure, accepts it next time', async () => {
@@ -65,13 +59,11 @@ describe.each([
 
     const failure = await ask(settings).catch((error: unknown) => error)
     clock.mockRestore()
-    expect(failure).toMatchObject({
-      exitCode: 5,
-      message: expect.stringContaining(`ask again with --key ${String(keys[0])}`),
-    })
+    const key = String(keys()[0])
+    expect(failure).toMatchObject({ exitCode: 5, message: expect.stringContaining(`ask again with --key ${key}`) })
 
-    await ask(settings, String(keys[0]))
-    expect(keys).toEqual([keys[0], keys[0]])
+    await ask(settings, key)
+    expect(keys()).toEqual([key, key])
   })
 })
 

@@ -1,29 +1,21 @@
 /** A client of several APIs that answer alike. */
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { openAddresses } from '../../../adapters/rest/addresses.ts'
+import { type Answer, answers, startReceiver } from '../../setup/webhook-receiver.ts'
 
 /** An API, and the requests that it got. */
-async function anApi(answer: RequestListener = (_request, response) => void response.end('here')) {
-  const got: string[] = []
-  const server = createServer(async (request, response) => {
-    let body = ''
-    for await (const part of request) body += String(part)
-    got.push(`${request.method} ${request.url} ${body}`)
-    answer(request, response)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, got }
+async function anApi(answer: Answer = answers(200, 'here')) {
+  const api = Object.assign(await startReceiver(), { answer })
+  onTestFinished(api.stop)
+  return {
+    url: api.url,
+    get got() {
+      return api.received.map(({ method, path, body }) => `${method} ${path} ${body}`)
+    },
+  }
 }
-const away: RequestListener = (_request, response) => void response.writeHead(503).end('away')
-const silent: RequestListener = () => undefined
+const away = answers(503, 'away')
+const silent: Answer = () => undefined
 const NOBODY = 'http://127.0.0.1:9'
 
 /** Sends POSTs with a body, at times that the test sets. */
@@ -72,14 +64,14 @@ test.each([
 
 test('lets one request at a time try an address that has rested', async () => {
   let isWell = false
-  const api = await anApi((request, response) => (isWell ? void response.end('back') : silent(request, response)))
+  const api = await anApi((response) => (isWell ? response.end('back') : undefined))
   const well = await anApi()
   const { post, at } = clientOf([api.url, well.url], 1000)
   await post()
 
   at.now = 10_000
   const triedOnce = await Promise.all([post(), post(), post(), post()])
-  const tried = [...api.got]
+  const tried = api.got
   isWell = true
   at.now = 20_000
   await post()
@@ -96,25 +88,22 @@ test('sends the request to the next address after a 503, but not to one that res
   const two = clientOf([ill.url, well.url])
   const three = clientOf([hanging.url, ill.url], 1000)
 
-  expect([await two.post(), await two.post(), await two.post()].map(({ status }) => status)).toEqual([200, 200, 200])
+  for (let n = 0; n < 3; n++) expect((await two.post()).status).toBe(200)
   expect(ill.got).toEqual(['POST /p n1', 'POST /p n3'])
-  expect([await three.post(), await three.post(), await three.post()].map(({ status }) => status)).toEqual([
-    503, 503, 503,
-  ])
+  for (let n = 0; n < 3; n++) expect((await three.post()).status).toBe(503)
   expect(hanging.got).toEqual(['POST /p n1'])
 })
 
 test('waits for a slow address while the others rest', async () => {
   const hanging = await anApi(silent)
   let delayMs = 0
-  const slow = await anApi((_request, response) => void setTimeout(() => response.end('here'), delayMs))
+  const slow = await anApi((response) => setTimeout(() => response.end('here'), delayMs))
   const { post } = clientOf([hanging.url, slow.url], 2000)
   await post()
 
   delayMs = 1200
-  const late = await Promise.all([post(), post()])
 
-  expect(late.map(({ text }) => text)).toEqual(['here', 'here'])
+  expect((await Promise.all([post(), post()])).map(({ text }) => text)).toEqual(['here', 'here'])
 })
 
 /** A client whose requests the test answers, at times that the test sets. */
@@ -188,7 +177,7 @@ test('gives the last response, or the last error, if no address works', async ()
 
 test('follows no redirect, which would send the request elsewhere', async () => {
   const other = await anApi()
-  const moved = await anApi((_request, response) => void response.writeHead(303, { location: `${other.url}/p` }).end())
+  const moved = await anApi(answers(303, '', { location: `${other.url}/p` }))
 
   expect(await clientOf([moved.url]).post()).toEqual({ status: 303, text: '' })
   expect(other.got).toEqual([])
