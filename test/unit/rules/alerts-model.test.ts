@@ -7,31 +7,33 @@ import { type AlertDecision, decideAlert, withdrawAlert } from '../../../rules/a
 import { type GuardAnswer, isHeld } from '../../../rules/alerts/guard.ts'
 import { stepOfPart, withoutStep } from '../../../rules/alerts/keys.ts'
 import { permitted } from '../../../rules/alerts/permission.ts'
+import type { Quiet } from '../../../rules/alerts/quiet.ts'
 import type { AlertQuestion } from '../../../rules/alerts/telling.ts'
 import type { Rule } from '../../../rules/rule.ts'
 import { RESOLVE, STAGES } from '../../../rules/rule-file.ts'
 import { cases } from '../../setup/cases.ts'
-import { aLadderRule, aRule, leaf, NOVEMBER } from './samples.ts'
+import { aLadderRule, aQuestion, aRule, examplesOf, leaf, NOVEMBER, suspending } from './samples.ts'
 
 const HOUR = 3_600_000
-const subject = { kind: 'pool', id: 7 } as const
 
 let rules: Rule[]
 beforeAll(async () => {
-  const suspend = { target: 'all', until: 'renewal' }
   const free = {
     conditions: { all: [leaf('totalSimCount', 'greaterThan', 5)] },
-    examples: [
-      { fires: true, facts: { totalSimCount: 6 } },
-      { fires: false, facts: { totalSimCount: 5 } },
-    ],
+    examples: examplesOf({ totalSimCount: 6 }, { totalSimCount: 5 }),
   }
   const waits = [{}, { for: 'PT2H' }, { keepFiring: 'PT2H' }, { for: 'PT1H', keepFiring: 'PT3H' }]
   const all = [
     { once: 'cycle' },
     { once: 'episode' },
     { once: 'occurrence', occurrence: 'poolName', resolve: 'none' },
-    { once: 'cycle', actions: ['log', 'email', 'suspend'], stage: 'enforce', suspend, level: 'Critical' },
+    {
+      once: 'cycle',
+      ...suspending('all', 'renewal'),
+      actions: ['log', 'email', 'suspend'],
+      stage: 'enforce',
+      level: 'Critical',
+    },
   ].flatMap((params) => waits.map((wait) => ({ actions: ['log', 'email'], ...params, ...wait })))
   rules = await Promise.all(
     all.map((params, n) => aRule({ name: `rule-${n}`, ...(params.once === 'cycle' ? {} : free) }, params)),
@@ -100,31 +102,28 @@ function stepsOf(history: History, permissionOf?: AlertQuestion['permission']): 
   return history.happenings.map((each): Step => {
     now += each.hours * HOUR
     const previous = state
-    const question: AlertQuestion = {
-      outcome: {
-        rule,
-        met: each.met,
-        ...(each.met && rule.ladder !== null ? { step: each.step } : {}),
-        ...(each.clear === undefined ? {} : { clear: each.clear }),
-        occurrence: each.occurrence,
-        explanation: [],
-        ...(each.error ? { error: 'no such fact' } : {}),
-      },
-      subject,
-      cycle: NOVEMBER,
+    const { met, occurrence, guard } = each
+    const outcome = {
+      rule,
+      met,
+      ...(met && rule.ladder !== null ? { step: each.step } : {}),
+      ...(each.clear === undefined ? {} : { clear: each.clear }),
+      occurrence,
+      ...(each.error ? { error: 'no such fact' } : {}),
+    }
+    const quiets: Record<'silenced' | 'inhibited', Quiet> = {
+      silenced: { reason: 'silenced', silenceId: 1, until: now + 4 * HOUR },
+      inhibited: { reason: 'inhibited', by: 'other' },
+    }
+    const question = aQuestion(outcome, {
       permission: permissionOf ?? permitted(each.stage, each.mode),
-      quiet:
-        each.quiet === 'silenced'
-          ? { reason: 'silenced', silenceId: 1, until: now + 4 * HOUR }
-          : each.quiet === 'inhibited'
-            ? { reason: 'inhibited', by: 'other' }
-            : null,
-      guard: each.guard,
+      quiet: each.quiet === null ? null : quiets[each.quiet],
+      guard,
       escalateAfterMs: history.escalate,
-      staleSince: null,
       previous,
       now,
-    }
+    })
+    const { subject } = question
     const name = { rule: rule.name, subject, scope: scopeOf(rule, NOVEMBER.key) }
     const decision =
       each.withdrawn && previous !== null ? withdrawAlert({ name, previous, now }) : decideAlert(question)

@@ -8,19 +8,19 @@ import type { Quiet } from '../../../rules/alerts/quiet.ts'
 import type { Telling } from '../../../rules/alerts/telling.ts'
 import type { RuleOutcome } from '../../../rules/engine/evaluate-subject.ts'
 import type { Rule } from '../../../rules/rule.ts'
+import type { Stage } from '../../../rules/rule-file.ts'
 import { cases } from '../../setup/cases.ts'
-import { aRule, DECEMBER, leaf, NOVEMBER } from './samples.ts'
+import { aQuestion, aRule, DECEMBER, examplesOf, leaf, NOON, NOVEMBER, suspending } from './samples.ts'
 
-const NOON = Date.UTC(2026, 10, 20, 12)
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-const pool7 = { kind: 'pool', id: 7 } as const
 
-const [DO, SHADOW, LOG] = (['enforce', 'shadow', 'log'] as const).map((stage) => permitted(stage, WatchdogMode.Enforce))
+const allowed = (stage: Stage) => permitted(stage, WatchdogMode.Enforce)
+const [DO, SHADOW, LOG] = [allowed('enforce'), allowed('shadow'), allowed('log')]
 
 type Said = Partial<Omit<RuleOutcome, 'rule'>> & {
-  readonly permission?: Permission | undefined
+  readonly permission?: Permission
   readonly quiet?: Quiet | null
   readonly staleSince?: number | null
 }
@@ -40,20 +40,9 @@ function play(
 ) {
   let state = from
   const steps = said.map((each, n) => {
-    const { permission = permitted('enforce', WatchdogMode.Enforce), quiet = null, staleSince = null, ...found } = each
-    const outcome: RuleOutcome = { rule, met: false, occurrence: null, explanation: [], ...found }
-    const now = start + n * every
-    const decision = decideAlert({
-      outcome,
-      subject: pool7,
-      cycle,
-      permission,
-      quiet,
-      escalateAfterMs,
-      staleSince,
-      previous: state,
-      now,
-    })
+    const { permission = DO, quiet = null, staleSince = null, ...found } = each
+    const asked = { cycle, permission, quiet, escalateAfterMs, staleSince, previous: state, now: start + n * every }
+    const decision = decideAlert(aQuestion({ rule, ...found }, asked))
     state = decision.next
     return decision
   })
@@ -74,17 +63,13 @@ let occurrence: Rule
 let held: Rule
 let mailed: Rule
 beforeAll(async () => {
-  const renewals = { conditions: { all: [leaf('totalSimCount', 'greaterThan', 5)] } }
-  const examples = [
-    { fires: true, facts: { totalSimCount: 6 } },
-    { fires: false, facts: { totalSimCount: 5 } },
-  ]
+  const large = {
+    conditions: { all: [leaf('totalSimCount', 'greaterThan', 5)] },
+    examples: examplesOf({ totalSimCount: 6 }, { totalSimCount: 5 }),
+  }
   cycle = await aRule({ name: 'warned' })
-  episode = await aRule({ name: 'grown', ...renewals, examples }, { once: 'episode' })
-  occurrence = await aRule(
-    { name: 'named', ...renewals, examples },
-    { once: 'occurrence', occurrence: 'poolName', resolve: 'none' },
-  )
+  episode = await aRule({ name: 'grown', ...large }, { once: 'episode' })
+  occurrence = await aRule({ name: 'named', ...large }, { once: 'occurrence', occurrence: 'poolName', resolve: 'none' })
   held = await aRule({ name: 'held' }, { for: 'PT2M' })
   mailed = await aRule({ name: 'mailed' }, { actions: ['log', 'email'], resolve: 'email' })
 })
@@ -124,9 +109,9 @@ describe('an alert with `once: cycle`', () => {
   })
 
   test('says since when its conditions have been met', () => {
-    const { steps } = play(held, [YES, YES, YES])
-
-    expect(steps[2]?.entries).toEqual([{ kind: 'fired', key: 'held/pool/7/2026-11/fired', since: NOON, times: 1 }])
+    expect(play(held, [YES, YES, YES]).steps[2]?.entries).toEqual([
+      { kind: 'fired', key: 'held/pool/7/2026-11/fired', since: NOON, times: 1 },
+    ])
   })
 })
 
@@ -196,12 +181,10 @@ describe('an alert with `for`', () => {
   ])('waits anew when its rule is edited: %s', async (_what, changes, params) => {
     const before = await aRule({}, { for: 'PT2M' })
     const after = await aRule(changes, { for: 'PT2M', ...params })
-    const { steps } = play(before, [YES, YES])
-    const [, pending] = steps
-    if (pending === undefined) throw new Error('nothing is pending')
-    const edited = play(after, [YES, YES, YES, YES], { from: pending.next, start: NOON + 2 * MINUTE })
+    const { state: from, phases } = play(before, [YES, YES])
+    const edited = play(after, [YES, YES, YES, YES], { from, start: NOON + 2 * MINUTE })
 
-    expect(edited.phases.slice(0, 2)).toEqual(['pending', 'pending'])
+    expect([...phases, ...edited.phases.slice(0, 2)]).toEqual(Array(4).fill('pending'))
     expect(edited.phases[3]).toBe('firing')
     expect(edited.steps.flatMap(({ entries }) => entries)).toMatchObject([{ since: NOON + 2 * MINUTE }])
   })
@@ -212,7 +195,7 @@ describe('an alert with `for`', () => {
       { description: 'Another text.' },
       { for: 'PT2M', message: 'Pool {{poolName}}', stage: 'log', level: 'Critical' },
     )
-    const from = play(before, [YES, YES]).steps[1]?.next ?? null
+    const from = play(before, [YES, YES]).state
 
     expect(play(after, [YES], { from, start: NOON + 2 * MINUTE }).phases).toEqual(['firing'])
   })
@@ -220,15 +203,13 @@ describe('an alert with `for`', () => {
   test('accepts a share of the cycle', async () => {
     const rule = await aRule({}, { for: '10%' })
 
-    const { steps } = play(rule, [YES])
-
-    expect(steps[0]?.nextCheckAt).toBe(NOON + 3 * 86_400_000)
+    expect(play(rule, [YES]).steps[0]?.nextCheckAt).toBe(NOON + 3 * DAY)
   })
 })
 
 describe('an alert whose clock is set back', () => {
   test('goes on from its own time', () => {
-    const from = play(cycle, [YES]).steps[0]?.next ?? null
+    const from = play(cycle, [YES]).state
     const { steps } = play(cycle, [NO, YES], { from, start: NOON - HOUR })
 
     expect(steps.map(({ next }) => [next.phase, next.since])).toEqual([
@@ -240,10 +221,7 @@ describe('an alert whose clock is set back', () => {
 
 describe('an alert that cannot be evaluated', () => {
   test('keeps its state, and what enforcement does', async () => {
-    const rule = await aRule(
-      {},
-      { actions: ['log', 'suspend'], suspend: { target: 'all', until: 'renewal' }, stage: 'enforce' },
-    )
+    const rule = await aRule({}, { ...suspending('all', 'renewal'), stage: 'enforce' })
 
     const { phases, steps, changes } = play(rule, [YES, { error: 'Undefined fact: x' }, YES, NO])
 
@@ -254,9 +232,9 @@ describe('an alert that cannot be evaluated', () => {
   })
 
   test('has its `for` stand still', () => {
-    const { phases } = play(held, [YES, { error: 'Undefined fact: x' }, { error: 'Undefined fact: x' }, YES, YES])
+    const failed = { error: 'Undefined fact: x' }
 
-    expect(phases).toEqual(['pending', 'pending', 'pending', 'pending', 'firing'])
+    expect(play(held, [YES, failed, failed, YES, YES]).phases).toEqual([...Array(4).fill('pending'), 'firing'])
   })
 })
 
@@ -275,7 +253,7 @@ describe('an alert of a rule that reads usage, while the feed is stale', () => {
     const still = { met: true, ...stale }
     const { phases, steps } = play(held, [YES, still, still, still, YES, YES])
 
-    expect(phases).toEqual(['pending', 'pending', 'pending', 'pending', 'pending', 'firing'])
+    expect(phases).toEqual([...Array(5).fill('pending'), 'firing'])
     expect(steps.map(({ nextCheckAt }) => nextCheckAt !== undefined)).toEqual([true, false, false, false, true, false])
     expect(steps[5]?.entries).toMatchObject([{ since: NOON }])
   })
@@ -283,29 +261,23 @@ describe('an alert of a rule that reads usage, while the feed is stale', () => {
   test('tells what it fired on, and waits with it where it is so no longer', () => {
     const quiet: Quiet = { reason: 'silenced', silenceId: 1, until: NOON + 2 * MINUTE }
     const silenced = { ...YES, quiet }
-    const { mails } = play(mailed, [silenced, silenced, { met: true, ...stale }])
-    const waits = play(mailed, [silenced, silenced, { met: false, ...stale }, { met: false, ...stale }, YES])
+    const { mails } = play(mailed, [silenced, silenced, { ...YES, ...stale }])
+    const waits = play(mailed, [silenced, silenced, { ...NO, ...stale }, { ...NO, ...stale }, YES])
 
     expect([mails, waits.mails]).toEqual([['fired mailed/pool/7/2026-11'], ['fired mailed/pool/7/2026-11']])
     expect(waits.steps[3]?.notices).toEqual([])
   })
 
   test('is decided as ever where its rule reads none', () => {
-    const { phases } = play(episode, [
-      { met: true, ...stale },
-      { met: false, ...stale },
-    ])
+    const said = [true, false].map((met) => ({ met, ...stale }))
 
-    expect(phases).toEqual(['firing', 'resolved'])
+    expect(play(episode, said).phases).toEqual(['firing', 'resolved'])
   })
 })
 
 describe('an alert of a cycle that has ended', () => {
   test('is told, and asks for nothing', async () => {
-    const rule = await aRule(
-      {},
-      { actions: ['log', 'suspend'], suspend: { target: 'all', until: 'renewal' }, stage: 'enforce' },
-    )
+    const rule = await aRule({}, { ...suspending('all', 'renewal'), stage: 'enforce' })
 
     const { steps, changes } = play(rule, [YES, NO], { start: NOVEMBER.endsAt })
 
@@ -368,13 +340,8 @@ describe('an alert with any history', () => {
 
 describe('an alert of a rule that may do more than before', () => {
   test('is told on each channel when the rule first may, once', () => {
-    const { steps } = play(mailed, [
-      { ...YES, permission: SHADOW },
-      { ...YES, permission: LOG },
-      { ...YES, permission: LOG },
-      { ...YES, permission: DO },
-      { ...YES, permission: DO },
-    ])
+    const said = [SHADOW, LOG, LOG, DO, DO].map((permission) => ({ ...YES, permission }))
+    const { steps } = play(mailed, said)
 
     expect(steps.map(({ entries, notices }) => [entries.length, notices.length])).toEqual([
       [0, 0],
@@ -388,10 +355,7 @@ describe('an alert of a rule that may do more than before', () => {
   })
 
   test('does not tell the end of what was not told', () => {
-    const { changes, mails } = play(mailed, [
-      { ...YES, permission: LOG },
-      { ...NO, permission: DO },
-    ])
+    const { changes, mails } = play(mailed, [{ ...YES, permission: LOG }, NO])
 
     expect(changes).toEqual(['fired mailed/pool/7/2026-11', 'resolved mailed/pool/7/2026-11'])
     expect(mails).toEqual([])
@@ -409,15 +373,7 @@ describe('an alert with `keepFiring`', () => {
   })
 
   test('leaves suspensions as they are while it recovers', async () => {
-    const rule = await aRule(
-      { name: 'kept', subject: 'pool' },
-      {
-        keepFiring: '50%',
-        actions: ['log', 'suspend'],
-        stage: 'enforce',
-        suspend: { target: 'all', until: 'renewal' },
-      },
-    )
+    const rule = await aRule({}, { keepFiring: '50%', ...suspending('all', 'renewal'), stage: 'enforce' })
 
     expect(play(rule, [YES, NO, NO]).steps.map(({ wish }) => wish)).toEqual(['over', 'keep', 'keep'])
   })
@@ -427,12 +383,8 @@ describe('an alert that another inhibits', () => {
   const INHIBITED: Quiet = { reason: 'inhibited', by: 'other' }
 
   test('is logged and not mailed, and mailed once nothing inhibits it', () => {
-    const { changes, mails, steps } = play(mailed, [
-      { ...YES, quiet: INHIBITED },
-      { ...YES, quiet: INHIBITED },
-      YES,
-      YES,
-    ])
+    const quiet = { ...YES, quiet: INHIBITED }
+    const { changes, mails, steps } = play(mailed, [quiet, quiet, YES, YES])
 
     expect(changes).toEqual(['fired mailed/pool/7/2026-11'])
     expect(mails).toEqual(['fired mailed/pool/7/2026-11'])
@@ -450,9 +402,10 @@ describe('an alert that another inhibits', () => {
   })
 
   test('has its end mailed where its beginning was', () => {
-    const { mails } = play(mailed, [YES, { ...NO, quiet: INHIBITED }])
-
-    expect(mails).toEqual(['fired mailed/pool/7/2026-11', 'resolved mailed/pool/7/2026-11'])
+    expect(play(mailed, [YES, { ...NO, quiet: INHIBITED }]).mails).toEqual([
+      'fired mailed/pool/7/2026-11',
+      'resolved mailed/pool/7/2026-11',
+    ])
   })
 })
 
@@ -483,7 +436,8 @@ describe('an alert that nobody acknowledges', () => {
 describe('an alert whose rule no longer covers its subject', () => {
   const withdrawn = (rule: Rule, previous: AlertState | null, now: number) => {
     if (previous === null) throw new Error('there is no alert')
-    const name = { rule: rule.name, subject: pool7, scope: scopeOf(rule, NOVEMBER.key) }
+    const { subject } = aQuestion({ rule })
+    const name = { rule: rule.name, subject, scope: scopeOf(rule, NOVEMBER.key) }
     return withdrawAlert({ name, previous, now })
   }
 
@@ -501,21 +455,19 @@ describe('an alert whose rule no longer covers its subject', () => {
     expect(changesOf(decision.entries)).toEqual(['withdrawn mailed/pool/7/2026-11'])
   })
 
-  test.each([
-    ['cycle', 0],
-    ['episode', 0],
-  ] as const)('goes on untold when the rule covers the subject again (once: %s)', (once, tellings) => {
-    const rule = { cycle: mailed, episode }[once]
-    const { state } = play(rule, [YES])
-    const { next } = withdrawn(rule, state, NOON + MINUTE)
+  test.each(['cycle', 'episode'] as const)(
+    'goes on untold when the rule covers the subject again (once: %s)',
+    (once) => {
+      const rule = { cycle: mailed, episode }[once]
+      const { next } = withdrawn(rule, play(rule, [YES]).state, NOON + MINUTE)
 
-    const { changes, mails, steps } = play(rule, [YES, NO, YES], { from: next, start: NOON + 2 * MINUTE })
+      const { changes, mails, steps } = play(rule, [YES, NO, YES], { from: next, start: NOON + 2 * MINUTE })
 
-    expect(steps[0]?.entries).toHaveLength(tellings)
-    expect(steps[0]?.notices).toHaveLength(tellings)
-    expect(changes.map((line) => line.split(' ')[0])).toEqual(['resolved', 'fired'])
-    expect(new Set([...changes, ...mails]).size).toBeGreaterThan(1)
-  })
+      expect(steps[0]).toMatchObject({ entries: [], notices: [] })
+      expect(changes.map((line) => line.split(' ')[0])).toEqual(['resolved', 'fired'])
+      expect(new Set([...changes, ...mails]).size).toBeGreaterThan(1)
+    },
+  )
 
   test('is not logged if the log knows nothing of it', () => {
     const { state } = play(mailed, [{ ...YES, permission: SHADOW }])

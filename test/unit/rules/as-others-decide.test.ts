@@ -3,35 +3,25 @@
  * watchdog. Each names its source. Where a decision differs, docs/alerts.md says why.
  */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { LogLevel, WatchdogMode } from '../../../domain/codes.ts'
+import { LogLevel } from '../../../domain/codes.ts'
 import type { AlertState } from '../../../rules/alerts/alert-state.ts'
 import { decideAlert } from '../../../rules/alerts/decide-alert.ts'
-import { permitted } from '../../../rules/alerts/permission.ts'
 import { type Inhibitor, inhibitorOf, type OpenSilence, quietOf } from '../../../rules/alerts/quiet.ts'
 import type { Rule } from '../../../rules/rule.ts'
-import { aRule, NOVEMBER } from './samples.ts'
+import { aQuestion, aRule, NOVEMBER } from './samples.ts'
 
 const MINUTE = 60_000
 const pool = { kind: 'pool', id: 7 } as const
 
 /** Evaluates a rule each minute. @param rules the rule at each minute; the last one goes on */
-function eachMinute(rules: readonly Rule[], met: readonly (boolean | 'error')[], from: AlertState | null = null) {
-  let previous = from
+function eachMinute(rules: readonly Rule[], met: readonly (boolean | 'error')[]) {
+  let previous: AlertState | null = null
   return met.map((now, minute) => {
     const rule = rules[Math.min(minute, rules.length - 1)]
     if (rule === undefined) throw new Error('there is no rule')
     const failed = now === 'error' ? { error: 'the query failed' } : {}
-    const decision = decideAlert({
-      outcome: { rule, met: now === true, occurrence: null, explanation: [], ...failed },
-      subject: pool,
-      cycle: NOVEMBER,
-      permission: permitted('enforce', WatchdogMode.Enforce),
-      quiet: null,
-      escalateAfterMs: null,
-      staleSince: null,
-      previous,
-      now: NOVEMBER.startsAt + minute * MINUTE,
-    })
+    const at = { previous, now: NOVEMBER.startsAt + minute * MINUTE }
+    const decision = decideAlert(aQuestion({ rule, met: now === true, ...failed }, at))
     previous = decision.next
     return decision
   })
@@ -58,11 +48,10 @@ describe('Prometheus, rules/alerting_test.go', () => {
   })
 
   test('TestKeepFiringFor: it fires on for a while after its conditions have ended', () => {
+    const fired = ['firing', 'firing', 'firing']
     expect(phases([kept], [true, true, true, true, false, false])).toEqual([
       'pending',
-      'firing',
-      'firing',
-      'firing',
+      ...fired,
       'recovering',
       'resolved',
     ])
@@ -73,11 +62,7 @@ describe('Prometheus, rules/alerting_test.go', () => {
   })
 
   test('a failed query leaves an alert as it was', () => {
-    expect(phases([held], [true, true, 'error', 'error', true])).toEqual(
-      Array(5)
-        .fill(0)
-        .map((_, n) => (n === 0 ? 'pending' : 'firing')),
-    )
+    expect(phases([held], [true, true, 'error', 'error', true])).toEqual(['pending', ...Array(4).fill('firing')])
   })
 
   test('issue 18243, decided otherwise: a raised `for` does not take back what fires', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Condition, Group } from '../../../rules/conditions.ts'
 import { decideRule, evaluateSubject } from '../../../rules/engine/evaluate-subject.ts'
 import { cases } from '../../setup/cases.ts'
-import { aRule, leaf } from './samples.ts'
+import { aRule, examplesOf, leaf } from './samples.ts'
 
 describe('evaluateSubject', () => {
   test('says what is met, and what was compared', async () => {
@@ -14,10 +14,10 @@ describe('evaluateSubject', () => {
           leaf('usageMB', 'greaterThan', 9),
         ],
       },
-      examples: [
-        { fires: true, facts: { usagePct: 80, warningThresholdPct: 80, usageMB: 10 } },
-        { fires: false, facts: { usagePct: 80, warningThresholdPct: null, usageMB: 10 } },
-      ],
+      examples: examplesOf(
+        { usagePct: 80, warningThresholdPct: 80, usageMB: 10 },
+        { usagePct: 80, warningThresholdPct: null, usageMB: 10 },
+      ),
     })
 
     const [outcome] = await evaluateSubject([rule], { usagePct: 81.5, warningThresholdPct: 80, usageMB: 5 })
@@ -54,10 +54,7 @@ describe('evaluateSubject', () => {
     const lacking = await aRule({
       name: 'lacking',
       conditions: { any: [leaf('usagePct', 'greaterThan', 79), leaf('limitMB', 'lessThan', 0)] },
-      examples: [
-        { fires: true, facts: { usagePct: 80, limitMB: 1 } },
-        { fires: false, facts: { usagePct: 1, limitMB: 1 } },
-      ],
+      examples: examplesOf({ usagePct: 80, limitMB: 1 }, { usagePct: 1, limitMB: 1 }),
     })
 
     const outcomes = await evaluateSubject([lacking, good], { usagePct: 90 })
@@ -71,24 +68,15 @@ describe('evaluateSubject', () => {
   test('says whether the clear conditions are met', async () => {
     const rule = await aRule({}, { once: 'episode', clear: { all: [leaf('usagePct', 'lessThan', 50)] } })
 
-    const outcomes = [
-      ...(await evaluateSubject([rule], { usagePct: 60 })),
-      ...(await evaluateSubject([rule], { usagePct: 40 })),
-    ]
-
-    expect(outcomes.map(({ met, clear }) => [met, clear])).toEqual([
-      [false, false],
-      [false, true],
-    ])
+    expect(await evaluateSubject([rule], { usagePct: 60 })).toMatchObject([{ met: false, clear: false }])
+    expect(await evaluateSubject([rule], { usagePct: 40 })).toMatchObject([{ met: false, clear: true }])
   })
 
   test('names the occurrence, or null if empty', async () => {
     const rule = await aRule({}, { once: 'occurrence', occurrence: 'poolName' })
 
-    const named = await evaluateSubject([rule], { usagePct: 90, poolName: 'Vans' })
-    const unnamed = await evaluateSubject([rule], { usagePct: 90, poolName: '' })
-
-    expect([...named, ...unnamed].map(({ occurrence }) => occurrence)).toEqual(['Vans', null])
+    expect(await evaluateSubject([rule], { usagePct: 90, poolName: 'Vans' })).toMatchObject([{ occurrence: 'Vans' }])
+    expect(await evaluateSubject([rule], { usagePct: 90, poolName: '' })).toMatchObject([{ occurrence: null }])
   })
 })
 
@@ -99,14 +87,12 @@ describe('decide', () => {
     operator: fc.constantFrom('equal', 'notEqual', 'lessThan', 'greaterThanInclusive', 'not:lessThan'),
     value: fc.oneof(fc.constantFrom(0, 1, 2, 'x'), fc.record({ fact: fc.constantFrom(...Object.keys(facts)) })),
   })
+  const members = (one: fc.Arbitrary<Condition>) => fc.array(one, { minLength: 1, maxLength: 3 })
   const { node } = fc.letrec<{ node: Condition; group: Group }>((tie) => ({
     node: fc.oneof({ maxDepth: 4 }, comparison, tie('group')),
     group: fc.oneof(
-      fc.record({
-        all: fc.array(tie('node'), { minLength: 1, maxLength: 3 }),
-        priority: fc.integer({ min: 1, max: 3 }),
-      }),
-      fc.record({ any: fc.array(tie('node'), { minLength: 1, maxLength: 3 }) }),
+      fc.record({ all: members(tie('node')), priority: fc.integer({ min: 1, max: 3 }) }),
+      fc.record({ any: members(tie('node')) }),
       fc.record({ not: tie('node') }),
     ),
   }))

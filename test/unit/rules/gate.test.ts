@@ -1,11 +1,13 @@
 /** What the load gate refuses in the text of a rule file, before its parts are looked at. */
 import { describe, expect, test } from 'vitest'
+import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { fillMessage, placeholdersOf } from '../../../rules/alerts/message.ts'
 import { faultWords } from '../../../rules/load/faults.ts'
 import { loadRuleSet, loadStoredRules } from '../../../rules/load/load-rule-set.ts'
-import { aFile, leaf } from './samples.ts'
+import { aFile, examplesOf, leaf, suspending } from './samples.ts'
 
-const faultsOf = async (...files: { file: string; text: string }[]) => (await loadRuleSet(files)).faults
+const faultsOf = async (...files: RuleSource[]) => (await loadRuleSet(files)).faults
+const when = (...all: unknown[]) => aFile({ conditions: { all } })
 
 describe('the text of a rule file', () => {
   test('is refused with a name that occurs twice, of which the last would count', async () => {
@@ -27,16 +29,11 @@ describe('the text of a rule file', () => {
   test.each([
     ['a reordered tag', aFile({ match: { tenant: 'a\u202eb' } }), '/match/tenant', 'U+202E'],
     ['an isolated message', aFile({}, { message: 'x\u2066y' }), '/event/params/message', 'U+2066'],
-    [
-      'a mark in an operand',
-      aFile({ conditions: { all: [leaf('poolName', 'equal', 'a\u200f')] } }),
-      '/conditions/all/0/value',
-      'U+200F',
-    ],
+    ['a marked operand', when(leaf('poolName', 'equal', 'a\u200f')), '/conditions/all/0/value', 'U+200F'],
   ])('is refused with %s', async (_, file, pointer, code) => {
-    const faults = await faultsOf(file)
+    const fault = { pointer, hint: expect.stringContaining(code) }
 
-    expect(faults).toContainEqual(expect.objectContaining({ pointer, hint: expect.stringContaining(code) }))
+    expect(await faultsOf(file)).toContainEqual(expect.objectContaining(fault))
   })
 
   test.each([
@@ -62,7 +59,7 @@ describe('the text of a rule file', () => {
   })
 
   test('is named by line and column in every fault', async () => {
-    const { file, text } = aFile({ conditions: { all: [leaf('usagPct', 'lessThan', 1)] } })
+    const { file, text } = when(leaf('usagPct', 'lessThan', 1))
     const [fault] = await faultsOf({ file, text: JSON.stringify(JSON.parse(text), null, 2) })
 
     expect(fault && faultWords(fault)).toBe(
@@ -70,16 +67,8 @@ describe('the text of a rule file', () => {
     )
   })
 
-  test.each([
-    '../etc/a.json',
-    '/a.json',
-    'sim//a.json',
-    'sim/../a.json',
-    'sim\\a.json',
-    'C:/a.json',
-    'sim/a.txt',
-    '.a.json',
-  ])('is not taken from the path %s', async (path) => {
+  const PATHS = '../etc/a.json /a.json sim//a.json sim/../a.json sim\\a.json C:/a.json sim/a.txt .a.json'
+  test.each(PATHS.split(' '))('is not taken from the path %s', async (path) => {
     const [fault] = await faultsOf({ file: path, text: aFile().text })
 
     expect(fault).toMatchObject({ file: path, expected: expect.stringContaining('a path below the rules folder') })
@@ -97,9 +86,9 @@ describe('the text of a rule file', () => {
   })
 
   test('is refused with a grace beyond any billing cycle', async () => {
-    const suspend = { target: 'all', until: 'renewal', grace: 'P367D' }
+    const file = aFile({}, suspending('all', 'renewal', { grace: 'P367D' }))
 
-    expect(await faultsOf(aFile({}, { actions: ['log', 'suspend'], suspend }))).toMatchObject([
+    expect(await faultsOf(file)).toMatchObject([
       { pointer: '/event/params/suspend/grace', expected: 'at most 366 days' },
     ])
   })
@@ -114,8 +103,7 @@ describe('a rule set with very many faults', () => {
   test('reports a hundred of each file', async () => {
     const faults = await faultsOf(strange('a'), strange('b'))
 
-    expect(faults.filter(({ file }) => file === 'sim/a.json')).toHaveLength(100)
-    expect(faults.filter(({ file }) => file === 'sim/b.json')).toHaveLength(100)
+    for (const name of ['a', 'b']) expect(faults.filter(({ file }) => file === `sim/${name}.json`)).toHaveLength(100)
   })
 
   test('reports a thousand of all, and lets other work of the process run meanwhile', { timeout: 0 }, async () => {
@@ -141,11 +129,7 @@ describe('a message of many blanks', () => {
 
 describe('a stored rule set', () => {
   test('is not checked for what it was checked for when it came in', async () => {
-    const examples = [
-      { fires: true, facts: { usagePct: 1 } },
-      { fires: false, facts: { usagePct: 79 } },
-    ]
-    const file = aFile({ examples })
+    const file = aFile({ examples: examplesOf({ usagePct: 1 }, { usagePct: 79 }) })
 
     expect(await faultsOf(file)).toMatchObject([{ pointer: '/examples/0/fires' }])
     expect(await loadStoredRules([file])).toMatchObject({ faults: [], rules: [{ name: 'some-rule' }] })
@@ -159,7 +143,7 @@ describe('a stored rule set', () => {
   })
 
   test('is refused with a rule that this build does not understand', async () => {
-    const file = aFile({ conditions: { all: [leaf('phaseOfMoon', 'equal', 1)] } })
+    const file = when(leaf('phaseOfMoon', 'equal', 1))
 
     expect((await loadStoredRules([file])).faults).toMatchObject([{ pointer: '/conditions/all/0/fact' }])
   })

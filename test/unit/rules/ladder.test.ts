@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { LogLevel, WatchdogMode } from '../../../domain/codes.ts'
 import type { AlertState } from '../../../rules/alerts/alert-state.ts'
-import { decideAlert, levelOf } from '../../../rules/alerts/decide-alert.ts'
+import { type AlertDecision, decideAlert, levelOf } from '../../../rules/alerts/decide-alert.ts'
 import { firedMessage, resolvedMessage } from '../../../rules/alerts/message.ts'
 import { asWanted, permitted } from '../../../rules/alerts/permission.ts'
 import { settled } from '../../../rules/alerts/take-back.ts'
@@ -9,21 +9,35 @@ import { COMPARISONS } from '../../../rules/compile/comparisons.ts'
 import { compileRule } from '../../../rules/compile/compile-rule.ts'
 import { rowOf } from '../../../rules/compile/fact-row.ts'
 import { diffRules } from '../../../rules/diff-rules.ts'
-import { evaluateSubject } from '../../../rules/engine/evaluate-subject.ts'
-import { levelAt, stepAbove, stepReached } from '../../../rules/ladder.ts'
+import { evaluateSubject, type RuleOutcome } from '../../../rules/engine/evaluate-subject.ts'
+import type { Facts } from '../../../rules/facts.ts'
+import { type Ladder, levelAt, stepAbove, stepReached } from '../../../rules/ladder.ts'
 import { lintRules } from '../../../rules/lint/lint-rules.ts'
 import { loadRuleSet } from '../../../rules/load/load-rule-set.ts'
 import type { Rule } from '../../../rules/rule.ts'
-import { aFile, aLadder, aLadderRule, leaf, NOVEMBER, STEPS } from './samples.ts'
+import {
+  aFile,
+  aLadder,
+  aLadderRule,
+  aQuestion,
+  examplesOf,
+  leaf,
+  NOON,
+  NOVEMBER,
+  STEPS,
+  suspending,
+} from './samples.ts'
 
-const NOON = Date.UTC(2026, 10, 20, 12)
 const HOUR = 3_600_000
-const subject = { kind: 'pool', id: 7 } as const
 const episode = { conditions: undefined, ladder: { fact: 'activeSimCount', steps: STEPS } }
-const examples = [
-  { fires: true, step: 100, facts: { activeSimCount: 120 } },
-  { fires: false, facts: { activeSimCount: 0 } },
-]
+const [highest, none] = examplesOf({ activeSimCount: 120 }, { activeSimCount: 0 })
+const examples = [{ ...highest, step: 100 }, none]
+
+async function outcomeOf(rule: Rule, facts: Facts): Promise<RuleOutcome> {
+  const [outcome] = await evaluateSubject([rule], facts)
+  if (outcome === undefined) throw new Error('no outcome')
+  return outcome
+}
 
 /** What is told of a usage that changes every hour: `<part>/<kind>` in the log, and in mails. */
 async function told(
@@ -38,19 +52,10 @@ async function told(
   let state: AlertState | null = null
   const [logged, mailed, states]: [string[], string[], AlertState[]] = [[], [], []]
   for (const [n, value] of usage.entries()) {
-    const [outcome] = await evaluateSubject([rule], { usagePct: value, activeSimCount: value })
-    if (outcome === undefined) throw new Error('no outcome')
-    const decision = decideAlert({
-      outcome,
-      subject,
-      cycle: NOVEMBER,
-      permission: permitted(stages[n] ?? 'notify', WatchdogMode.Monitor),
-      quiet: null,
-      escalateAfterMs,
-      staleSince: null,
-      previous: state,
-      now: NOON + n * HOUR,
-    })
+    const outcome = await outcomeOf(rule, { usagePct: value, activeSimCount: value })
+    const permission = permitted(stages[n] ?? 'notify', WatchdogMode.Monitor)
+    const asked = { permission, escalateAfterMs, previous: state, now: NOON + n * HOUR }
+    const decision: AlertDecision = decideAlert(aQuestion(outcome, asked))
     const keys = decision.takeBack?.fired.map(({ key }) => key) ?? []
     const after = settled(decision, new Set(taken.includes(n) ? keys : []))
     const short = (key: string) => `${n}:${key.split('/').slice(3).join('/').replace('2026-11/', '')}`
@@ -143,13 +148,11 @@ describe('an alert with a ladder', () => {
 
   test('is acknowledged only up to its step', async () => {
     const { state } = await told(monthly, [80])
-    const [outcome] = await evaluateSubject([monthly], { usagePct: 100 })
-    if (outcome === undefined || state === null) throw new Error('no outcome')
-    const previous = { ...state, acknowledged: { at: NOON, by: 'Ann' } }
-    const asked = { subject, cycle: NOVEMBER, permission: permitted('notify', 1), quiet: null, escalateAfterMs: null }
-    const at = { ...asked, staleSince: null, now: NOON + 1 }
-    expect(decideAlert({ ...at, outcome: { ...outcome, step: 80 }, previous }).next.acknowledged).toBeDefined()
-    expect(decideAlert({ ...at, outcome, previous }).next.acknowledged).toBeUndefined()
+    if (state === null) throw new Error('there is no alert')
+    const at = { previous: { ...state, acknowledged: { at: NOON, by: 'Ann' } }, now: NOON + 1 }
+    const outcome = await outcomeOf(monthly, { usagePct: 100 })
+    expect(decideAlert(aQuestion({ ...outcome, step: 80 }, at)).next.acknowledged).toBeDefined()
+    expect(decideAlert(aQuestion(outcome, at)).next.acknowledged).toBeUndefined()
   })
 
   test('is escalated from a Critical step on', async () => {
@@ -168,20 +171,9 @@ describe('mails of a ladder that had not left', () => {
   })
 
   test('the end of a lower step that left is mailed', async () => {
-    const { state } = await told(resolving, [50, 80])
-    const [outcome] = await evaluateSubject([resolving], { usagePct: 0 })
-    if (outcome === undefined || state === null) throw new Error('no outcome')
-    const decision = decideAlert({
-      outcome,
-      subject,
-      cycle: NOVEMBER,
-      permission: permitted('notify', 1),
-      quiet: null,
-      escalateAfterMs: null,
-      staleSince: null,
-      previous: state,
-      now: NOON + 3 * HOUR,
-    })
+    const { state: previous } = await told(resolving, [50, 80])
+    const outcome = await outcomeOf(resolving, { usagePct: 0 })
+    const decision = decideAlert(aQuestion(outcome, { previous, now: NOON + 3 * HOUR }))
     const { next, notices } = settled(decision, new Set(['some-rule/pool/7/2026-11/at-80/fired']))
 
     expect(decision.takeBack?.fired.map(({ part }) => part)).toEqual(['/at-80', ''])
@@ -191,14 +183,8 @@ describe('mails of a ladder that had not left', () => {
 })
 
 describe('a step', () => {
-  const ladder = {
-    fact: 'usagePct',
-    steps: [
-      { at: 0.5, level: 0 },
-      { at: 1, level: 1 },
-    ],
-    every: 0.1,
-  } as const
+  const stepAt = (at: number) => ({ at, level: LogLevel.Info })
+  const ladder: Ladder = { fact: 'usagePct', steps: [stepAt(0.5), stepAt(1)], every: 0.1 }
   test.each([
     [0.4, null, 0.5],
     [0.5, 0.5, 1],
@@ -217,8 +203,7 @@ describe('a step', () => {
   })
 
   test('decides the level that permission and silences go by', async () => {
-    const [outcome] = await evaluateSubject([monthly], { usagePct: 85 })
-    if (outcome === undefined) throw new Error('no outcome')
+    const outcome = await outcomeOf(monthly, { usagePct: 85 })
     const at = { outcome, cycle: NOVEMBER, staleSince: null, now: NOON }
     const level = levelOf({ ...at, previous: null })
     expect(level).toBe(LogLevel.Warning)
@@ -227,37 +212,18 @@ describe('a step', () => {
   })
 
   test('stands in messages with its unit, and in the explanation', async () => {
-    const [outcome] = await evaluateSubject([monthly], { usagePct: 85, poolName: 'Vans' })
-    expect(firedMessage(monthly, { poolName: 'Vans' }, outcome?.step)).toBe('Pool Vans at 80 %')
-    expect(
-      resolvedMessage(
-        {
-          ...monthly,
-          event: { ...monthly.event, params: { ...monthly.event.params, resolvedMessage: 'Below {{step}} %.' } },
-        },
-        {},
-        50,
-      ),
-    ).toBe('Below 50 %.')
-    expect(outcome?.explanation.map(({ value, operand, result }) => [value, operand, result])).toEqual([[85, 80, true]])
+    const { step, explanation } = await outcomeOf(monthly, { usagePct: 85, poolName: 'Vans' })
+    expect(firedMessage(monthly, { poolName: 'Vans' }, step)).toBe('Pool Vans at 80 %')
+    const below = await aLadderRule({}, { resolvedMessage: 'Below {{step}} %.' })
+    expect(resolvedMessage(below, {}, 50)).toBe('Below 50 %.')
+    expect(explanation.map(({ value, operand, result }) => [value, operand, result])).toEqual([[85, 80, true]])
   })
 
   test('is reached by time alone when flipAt says', async () => {
-    const silent = {
-      fact: 'elapsedPct',
-      steps: [
-        { at: 10, level: 'Info' },
-        { at: 20, level: 'Warning' },
-      ],
-      every: 25,
-    }
     const facts = (elapsedPct: number) => ({ elapsedPct })
     const rule = await aLadderRule({
-      ladder: silent,
-      examples: [
-        { fires: true, facts: facts(12) },
-        { fires: false, facts: facts(1) },
-      ],
+      ladder: { fact: 'elapsedPct', steps: [10, 20].map((at) => ({ at, level: 'Info' })), every: 25 },
+      examples: examplesOf(facts(12), facts(1)),
     })
     const { flipAt, step } = compileRule(rule, COMPARISONS)
     const length = NOVEMBER.endsAt - NOVEMBER.startsAt
@@ -274,6 +240,8 @@ describe('the gate on ladders', () => {
   const steps = (...at: [number, string][]) => at.map(([value, level]) => ({ at: value, level }))
   const ladder = (changes: Record<string, unknown>) =>
     aLadder({ ladder: { fact: 'usagePct', steps: STEPS, ...changes } })
+  const [fires, not] = examplesOf({ usagePct: 80 }, { usagePct: 0 })
+  const wrongStep = [{ ...fires, step: 50 }, not]
   test.each<[string, ReturnType<typeof aFile>, string[]]>([
     ['a fact that is none', ladder({ fact: 'usagPct' }), ['/ladder/fact']],
     ['a text', ladder({ fact: 'poolName' }), ['/ladder/fact']],
@@ -288,31 +256,9 @@ describe('the gate on ladders', () => {
     ['a field that is none', ladder({ evry: 5 }), ['/ladder/evry']],
     ['a level beside it', aLadder({}, { level: 'Info' }), ['/event/params/level']],
     ['occurrences', aLadder({}, { once: 'occurrence', occurrence: 'poolId' }), ['/event/params/once']],
-    [
-      'a suspension',
-      aLadder({}, { actions: ['log', 'suspend'], suspend: { target: 'all', until: 'renewal' } }),
-      ['/event/params/actions'],
-    ],
-    [
-      'another step than an example says',
-      aLadder({
-        examples: [
-          { fires: true, step: 50, facts: { usagePct: 80 } },
-          { fires: false, facts: { usagePct: 0 } },
-        ],
-      }),
-      ['/examples/0/step'],
-    ],
-    [
-      'a step in an example without a ladder',
-      aFile({
-        examples: [
-          { fires: true, step: 50, facts: { usagePct: 80 } },
-          { fires: false, facts: { usagePct: 0 } },
-        ],
-      }),
-      ['/examples/0/step'],
-    ],
+    ['a suspension', aLadder({}, suspending('all')), ['/event/params/actions']],
+    ['another step than an example says', aLadder({ examples: wrongStep }), ['/examples/0/step']],
+    ['a step in an example without a ladder', aFile({ examples: wrongStep }), ['/examples/0/step']],
     [
       'a step in a message without a ladder',
       aFile({}, { message: '{{usagePct}} {{step}}' }),
@@ -337,52 +283,25 @@ describe('the gate on ladders', () => {
 
 describe('rules that differ by their ladder', () => {
   test('are told apart by meaning', async () => {
-    const stepless = [
-      { fires: true, facts: { usagePct: 99 } },
-      { fires: false, facts: { usagePct: 49 } },
-    ]
     const other = { fact: 'usagePct', steps: [...STEPS.slice(0, 1), { at: 90, level: 'Warning' }, ...STEPS.slice(2)] }
-    expect(diffRules([monthly], [await aLadderRule({ ladder: other, examples: stepless })])).toEqual([
-      {
-        name: 'some-rule',
-        change: 'changed',
-        differences: [
-          {
-            aspect: 'when',
-            field: 'ladder',
-            before: ['usagePct 80 Warning', 'usagePct every 25'],
-            after: ['usagePct 90 Warning'],
-          },
-        ],
-      },
+    const [before, after] = [['usagePct 80 Warning', 'usagePct every 25'], ['usagePct 90 Warning']]
+    expect(diffRules([monthly], [await aLadderRule({ ladder: other })])).toMatchObject([
+      { name: 'some-rule', differences: [{ aspect: 'when', field: 'ladder', before, after }] },
     ])
   })
 
   test('are linted at their places in the file', async () => {
-    const over = (steps: unknown) => ({ fact: 'elapsedPct', steps })
-    const ofTime = (steps: unknown, changes: object = {}) =>
+    const ofTime = (steps: number[], changes: object = {}) =>
       aLadderRule({
-        ladder: over(steps),
-        examples: [
-          { fires: true, facts: { elapsedPct: 100, totalSimCount: 2 } },
-          { fires: false, facts: { elapsedPct: 0, totalSimCount: 2 } },
-        ],
+        ladder: { fact: 'elapsedPct', steps: steps.map((at) => ({ at, level: 'Info' })) },
+        examples: examplesOf({ elapsedPct: 100, totalSimCount: 2 }, { elapsedPct: 0, totalSimCount: 2 }),
         ...changes,
       })
-    const found = async (rule: Rule) => lintRules([rule]).map(({ code, pointer }) => `${code} ${pointer}`)
+    const found = (rule: Rule) => lintRules([rule]).map(({ code, pointer }) => `${code} ${pointer}`)
+    const any = [leaf('totalSimCount', 'greaterThanInclusive', 0), leaf('totalSimCount', 'equal', 2)]
 
-    expect(
-      await found(
-        await ofTime([
-          { at: 50, level: 'Info' },
-          { at: 101, level: 'Info' },
-        ]),
-      ),
-    ).toEqual(['impossible /ladder/steps/1/at'])
-    const some = {
-      conditions: { any: [leaf('totalSimCount', 'greaterThanInclusive', 0), leaf('totalSimCount', 'equal', 2)] },
-    }
-    expect(await found(await ofTime([{ at: 50, level: 'Info' }], some))).toEqual(['always /conditions/any/0'])
-    expect(await found(monthly)).toEqual([])
+    expect(found(await ofTime([50, 101]))).toEqual(['impossible /ladder/steps/1/at'])
+    expect(found(await ofTime([50], { conditions: { any } }))).toEqual(['always /conditions/any/0'])
+    expect(found(monthly)).toEqual([])
   })
 })

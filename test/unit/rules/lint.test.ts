@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { lintRules } from '../../../rules/lint/lint-rules.ts'
 import { loadRuleSet, loadStoredRules } from '../../../rules/load/load-rule-set.ts'
 import { LINT_CODES } from '../../../rules/rule-file.ts'
-import { aFile, leaf, shippedFiles } from './samples.ts'
+import { aFile, leaf, shippedFiles, suspending } from './samples.ts'
 
 /** What the linter finds, as `code pointer`. Examples do not matter to it. */
-async function found(...files: ReturnType<typeof aFile>[]) {
+async function found(...files: RuleSource[]) {
   const { rules, faults } = await loadStoredRules(files)
   expect(faults).toEqual([])
   return lintRules(rules).map(({ rule, code, pointer }) => `${rule}: ${code} ${pointer}`)
@@ -14,10 +15,11 @@ async function found(...files: ReturnType<typeof aFile>[]) {
 const when = (...all: unknown[]) => ({ conditions: { all } })
 const above = (fact: string, value: number) => leaf(fact, 'greaterThan', value)
 const under = (fact: string, value: number) => leaf(fact, 'lessThan', value)
-const sim = (changes: Record<string, unknown>, changed: Record<string, unknown> = {}) => ({
-  ...aFile({ subject: 'sim', ...changes }, { message: '{{iccid}}: {{silentPct}}, {{usagePct}}', ...changed }),
-})
+const sim = (changes: object, changed: object = {}) =>
+  aFile({ subject: 'sim', ...changes }, { message: '{{iccid}}: {{silentPct}}, {{usagePct}}', ...changed })
 const episode = { once: 'episode' }
+const [SILENT_A_DAY, FRESH] = [above('hoursSinceLastSeen', 24), under('feedAgePct', 5)]
+const UP_TO_THE_END = leaf('elapsedPct', 'lessThanInclusive', 100)
 
 describe('lintRules', () => {
   test('finds nothing in the shipped rules that they do not mute', async () => {
@@ -29,70 +31,43 @@ describe('lintRules', () => {
     )
   })
 
-  test.each<[string, ReturnType<typeof aFile>, string]>([
+  const ENDS_NEAR = { ...episode, clear: { all: [under('usagePct', 78)] } }
+  const ENDS_FAR = { ...episode, clear: { all: [under('usagePct', 70)] } }
+  const HOURS = { message: '{{hoursSinceLastSeen}}' }
+  const contradicting = { any: [above('usagePct', 1), { all: [above('usageMB', 9), under('usageMB', 9)] }] }
+  const named = (name: string) => leaf('poolName', 'equal', name)
+  test.each<[string, RuleSource, string]>([
     ['a range with nothing in it', aFile(when(above('usagePct', 90), under('usagePct', 80))), 'impossible /conditions'],
     [
-      'a range of one value that is left out',
+      'one value, left out',
       aFile(when(above('usagePct', 80), leaf('usagePct', 'equal', 80))),
       'impossible /conditions',
     ],
-    [
-      'a value beyond the greatest',
-      aFile(when(above('elapsedPct', 100), above('usagePct', 1))),
-      'impossible /conditions',
-    ],
-    [
-      'a group inside that contradicts',
-      aFile({ conditions: { any: [above('usagePct', 1), { all: [above('usageMB', 9), under('usageMB', 9)] }] } }),
-      'impossible /conditions/any/1',
-    ],
-    [
-      'two texts at once',
-      aFile(when(above('usagePct', 1), leaf('poolName', 'equal', 'a'), leaf('poolName', 'equal', 'b'))),
-      'impossible /conditions',
-    ],
-    [
-      'a comparison that always holds',
-      aFile(when(above('usagePct', 80), leaf('elapsedPct', 'lessThanInclusive', 100))),
-      'always /conditions/all/1',
-    ],
+    ['more than the greatest', aFile(when(above('elapsedPct', 100), above('usagePct', 1))), 'impossible /conditions'],
+    ['a group inside that contradicts', aFile({ conditions: contradicting }), 'impossible /conditions/any/1'],
+    ['two texts at once', aFile(when(above('usagePct', 1), named('a'), named('b'))), 'impossible /conditions'],
+    ['what always holds', aFile(when(above('usagePct', 80), UP_TO_THE_END)), 'always /conditions/all/1'],
     ['an episode without an end of its own', aFile(when(above('usagePct', 80)), episode), 'no-clear /event/params'],
-    [
-      'an end near the beginning',
-      aFile(when(above('usagePct', 80)), { ...episode, clear: { all: [under('usagePct', 78)] } }),
-      'flappy /event/params/clear/all/0',
-    ],
-    [
-      'a forecast early in the cycle',
-      aFile(when(above('usagePct', 10), above('forecastPct', 100))),
-      'no-evidence /conditions',
-    ],
+    ['an end near the beginning', aFile(when(above('usagePct', 80)), ENDS_NEAR), 'flappy /event/params/clear/all/0'],
+    ['an early forecast', aFile(when(above('usagePct', 10), above('forecastPct', 100))), 'no-evidence /conditions'],
     ['silence without the feed', sim(when(above('silentPct', 5))), 'feed-blind /conditions'],
-    [
-      'hours',
-      sim(when(above('hoursSinceLastSeen', 24), under('feedAgePct', 5)), { message: '{{hoursSinceLastSeen}}' }),
-      'absolute-time /conditions/all/0',
-    ],
+    ['hours', sim(when(SILENT_A_DAY, FRESH), HOURS), 'absolute-time /conditions/all/0'],
     [
       'a message without a figure',
-      aFile({}, { message: 'Pool {{poolName}} is full.' }),
+      aFile({}, { message: '{{poolName}} is full.' }),
       'mute-message /event/params/message',
     ],
-    [
-      'a suspension at once',
-      aFile({}, { level: 'Critical', actions: ['log', 'suspend'], suspend: { target: 'all', until: 'manual' } }),
-      'unguarded /event/params',
-    ],
+    ['a suspension at once', aFile({}, { ...suspending('all'), level: 'Critical' }), 'unguarded /event/params'],
     [
       'a suspension at level Info',
-      aFile({}, { level: 'Info', for: '5%', actions: ['log', 'suspend'], suspend: { target: 'all', until: 'manual' } }),
+      aFile({}, { ...suspending('all'), for: '5%', level: 'Info' }),
       'unguarded /event/params',
     ],
   ])('finds %s', async (_, file, finding) => {
     expect(await found(file)).toEqual([`some-rule: ${finding}`])
   })
 
-  test.each<[string, ReturnType<typeof aFile>]>([
+  test.each<[string, RuleSource]>([
     ['a range with something in it', aFile(when(above('usagePct', 80), under('usagePct', 90)))],
     [
       'alternatives that exclude each other',
@@ -100,20 +75,9 @@ describe('lintRules', () => {
     ],
     ['a comparison of what may be unknown', aFile(when(leaf('usagePct', 'greaterThanInclusive', 0)))],
     ['an episode that is kept firing', aFile(when(above('usagePct', 80)), { ...episode, keepFiring: 'PT1H' })],
-    [
-      'an end far from the beginning',
-      aFile(when(above('usagePct', 80)), { ...episode, clear: { all: [under('usagePct', 70)] } }),
-    ],
-    [
-      'hours beside the length of the cycle',
-      sim(when(above('hoursSinceLastSeen', 24), under('feedAgePct', 5), above('cycleHours', 600)), {
-        message: '{{hoursSinceLastSeen}}',
-      }),
-    ],
-    [
-      'a suspension after a while',
-      aFile({}, { for: '5%', actions: ['log', 'suspend'], suspend: { target: 'all', until: 'manual' } }),
-    ],
+    ['an end far from the beginning', aFile(when(above('usagePct', 80)), ENDS_FAR)],
+    ['hours beside the length of the cycle', sim(when(SILENT_A_DAY, FRESH, above('cycleHours', 600)), HOURS)],
+    ['a suspension after a while', aFile({}, { ...suspending('all'), for: '5%' })],
   ])('finds nothing in %s', async (_, file) => {
     expect(await found(file)).toEqual([])
   })
@@ -143,12 +107,9 @@ describe('lintRules', () => {
   })
 
   test('says nothing of what a rule mutes', async () => {
-    const file = aFile(
-      { ...when(above('usagePct', 80)), lint: { 'no-clear': 'the pool is emptied once a day' } },
-      episode,
-    )
+    const lint = { 'no-clear': 'the pool is emptied once a day' }
 
-    expect(await found(file)).toEqual([])
+    expect(await found(aFile({ ...when(above('usagePct', 80)), lint }, episode))).toEqual([])
   })
 
   test('is muted only by a code that there is, with a reason', async () => {

@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest'
+import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { loadRuleSet } from '../../../rules/load/load-rule-set.ts'
-import { aFile, leaf, params } from './samples.ts'
+import { aFile, examplesOf, leaf, params, suspending } from './samples.ts'
 
-const faultsOf = async (...files: { file: string; text: string }[]) => (await loadRuleSet(files)).faults
+const faultsOf = async (...files: RuleSource[]) => (await loadRuleSet(files)).faults
+const pointersOf = async (file: RuleSource) => (await faultsOf(file)).map(({ pointer }) => pointer)
 const withConditions = (conditions: unknown) => faultsOf(aFile({ conditions }))
+const all = (...members: unknown[]) => ({ all: members })
 const known = (fact: string) => leaf(fact, 'known', true)
-const sim = (changes: Record<string, unknown> = {}, changed: Record<string, unknown> = {}) =>
-  aFile({ subject: 'sim', ...changes }, { message: 'SIM {{iccid}}', ...changed })
+const sim = (changed: object = {}) => aFile({ subject: 'sim' }, { message: 'SIM {{iccid}}', ...changed })
 
 describe('loadRuleSet', () => {
   test('returns rules by name, with defaults filled in', async () => {
@@ -26,10 +28,7 @@ describe('loadRuleSet', () => {
     const { rules, faults } = await loadRuleSet([
       aFile({ name: 'good' }),
       aFile({ name: 'one', subject: 'pol', extra: 1 }),
-      aFile({
-        name: 'two',
-        conditions: { all: [leaf('usagPct', 'greaterThen', 80), leaf('usagePct', 'lessThan', '90')] },
-      }),
+      aFile({ name: 'two', conditions: all(leaf('usagPct', 'greaterThen', 80), leaf('usagePct', 'lessThan', '90')) }),
       { file: 'pool/three.json', text: '{"name": ' },
     ])
 
@@ -55,7 +54,7 @@ describe('loadRuleSet', () => {
           description: text,
           subject: 'sim',
           match: { tag: text },
-          conditions: { all: [leaf('tag', 'equal', text), { any: [leaf('tag', 'in', ['x', text])] }] },
+          conditions: all(leaf('tag', 'equal', text), { any: [leaf('tag', 'in', ['x', text])] }),
         },
         { message: text, resolvedMessage: text },
       ),
@@ -76,9 +75,7 @@ describe('loadRuleSet', () => {
   })
 
   test('says what it got and what it expected', async () => {
-    const faults = await faultsOf(aFile({}, { level: 'critical' }))
-
-    expect(faults).toEqual([
+    expect(await faultsOf(aFile({}, { level: 'critical' }))).toEqual([
       {
         file: 'pool/some-rule.json',
         pointer: '/event/params/level',
@@ -91,46 +88,20 @@ describe('loadRuleSet', () => {
   })
 
   test('reports more than eight faults of a file', async () => {
-    const file = {
-      name: 1,
-      description: '',
-      subject: 'x',
-      conditions: 1,
-      event: {},
-      examples: [],
-      a: 1,
-      b: 2,
-      c: 3,
-      d: 4,
-    }
+    const wrong = { name: 1, description: '', subject: 'x', conditions: 1, event: {}, examples: [] }
+    const text = JSON.stringify({ ...wrong, a: 1, b: 2, c: 3, d: 4 })
 
-    const faults = await faultsOf({ file: 'sim/many.json', text: JSON.stringify(file) })
-
-    expect(faults.map(({ pointer }) => pointer).toSorted()).toEqual(
-      [
-        '/a',
-        '/b',
-        '/c',
-        '/d',
-        '/description',
-        '/event/params',
-        '/event/type',
-        '/examples',
-        '/name',
-        '/subject',
-      ].toSorted(),
-    )
+    const places = '/a /b /c /d /description /event/params /event/type /examples /name /subject'
+    expect((await pointersOf({ file: 'sim/many.json', text })).toSorted()).toEqual(places.split(' '))
   })
 
   test('requires unique names that match the file', async () => {
     const misnamed = { ...aFile({ name: 'one' }), file: 'pool/two.json' }
     const again = { ...aFile({ name: 'one' }), file: 'sim/one.json' }
 
-    const faults = await faultsOf(misnamed, again)
-
-    expect(faults.map(({ file, pointer, expected }) => [file, pointer, expected])).toEqual([
-      ['pool/two.json', '/name', '"two", the name of the file'],
-      ['sim/one.json', '/name', 'a name of its own: pool/two.json has this one'],
+    expect(await faultsOf(misnamed, again)).toMatchObject([
+      { file: 'pool/two.json', pointer: '/name', expected: '"two", the name of the file' },
+      { file: 'sim/one.json', pointer: '/name', expected: 'a name of its own: pool/two.json has this one' },
     ])
   })
 
@@ -144,172 +115,132 @@ describe('loadRuleSet', () => {
 })
 
 describe('the conditions of a rule file', () => {
+  const COMPARED = leaf('usagePct', 'equal', 1)
+  const nameIn = (value: unknown) => leaf('poolName', 'in', value)
   test.each<[string, unknown, string]>([
-    ['an empty all', { all: [] }, '/conditions/all'],
-    ['an empty any', { any: [] }, '/conditions/any'],
-    ['a comparison at the top', leaf('usagePct', 'lessThan', 1), '/conditions'],
-    ['two kinds in one node', { all: [known('usagePct')], any: [known('usagePct')] }, '/conditions'],
-    ['a node of no kind', { all: [{ operator: 'equal', value: 1 }] }, '/conditions/all/0'],
-    ['a list as not', { not: [known('usagePct')] }, '/conditions/not'],
-    ['null as a condition', { all: [null] }, '/conditions/all/0'],
-    ['JSONPath', { all: [{ ...leaf('usagePct', 'equal', 1), path: '$.a' }] }, '/conditions/all/0/path'],
-    ['params', { all: [{ ...leaf('usagePct', 'equal', 1), params: {} }] }, '/conditions/all/0/params'],
-    ['priority 0', { all: [{ ...leaf('usagePct', 'equal', 1), priority: 0 }] }, '/conditions/all/0/priority'],
-    ['a priority in text', { all: [known('usagePct')], priority: '2' }, '/conditions/priority'],
-    ['null as operand', { all: [leaf('usagePct', 'equal', null)] }, '/conditions/all/0/value'],
-    ['no operand', { all: [{ fact: 'usagePct', operator: 'equal' }] }, '/conditions/all/0/value'],
-    ['text for a number', { all: [leaf('usagePct', 'equal', '1')] }, '/conditions/all/0/value'],
-    ['a number for text', { all: [leaf('poolName', 'equal', 1)] }, '/conditions/all/0/value'],
-    ['order of text', { all: [leaf('poolName', 'lessThan', 'b')] }, '/conditions/all/0/value'],
-    ['an unknown code', { all: [leaf('watchdogMode', 'equal', 7)] }, '/conditions/all/0/value'],
-    ['an empty list', { all: [leaf('usagePct', 'in', [])] }, '/conditions/all/0/value'],
-    ['text as a list', { all: [leaf('poolName', 'in', 'abc')] }, '/conditions/all/0/value'],
-    ['a list with a wrong item', { all: [leaf('poolName', 'in', ['a', 1])] }, '/conditions/all/0/value/1'],
-    ['a reference as a list', { all: [leaf('poolName', 'in', { fact: 'poolName' })] }, '/conditions/all/0/value'],
-    ['another unit', { all: [leaf('usageMB', 'lessThan', { fact: 'usagePct' })] }, '/conditions/all/0/value/fact'],
-    ['another type', { all: [leaf('poolName', 'equal', { fact: 'poolId' })] }, '/conditions/all/0/value/fact'],
-    [
-      'a path in a reference',
-      { all: [leaf('usageMB', 'equal', { fact: 'limitMB', path: '$' })] },
-      '/conditions/all/0/value/path',
-    ],
-    ['an unknown reference', { all: [leaf('usageMB', 'equal', { fact: 'nope' })] }, '/conditions/all/0/value/fact'],
-    ['known with a number', { all: [leaf('usagePct', 'known', 1)] }, '/conditions/all/0/value'],
-    ['contains', { all: [leaf('poolName', 'contains', 'a')] }, '/conditions/all/0/operator'],
-    ['the decorator swap', { all: [leaf('usagePct', 'swap:lessThan', 1)] }, '/conditions/all/0/operator'],
-    ['not twice', { all: [known('usagePct'), leaf('usagePct', 'not:not:lessThan', 1)] }, '/conditions/all/1/operator'],
-    ['a fact of SIMs', { all: [leaf('iccid', 'equal', '1')] }, '/conditions/all/0/fact'],
-    ['a property of objects', { all: [leaf('constructor', 'equal', '1')] }, '/conditions/all/0/fact'],
+    ['an empty all', all(), '/all'],
+    ['an empty any', { any: [] }, '/any'],
+    ['a comparison at the top', COMPARED, ''],
+    ['two kinds in one node', { ...all(known('usagePct')), any: [known('usagePct')] }, ''],
+    ['a node of no kind', all({ operator: 'equal', value: 1 }), '/all/0'],
+    ['a list as not', { not: [known('usagePct')] }, '/not'],
+    ['null as a condition', all(null), '/all/0'],
+    ['JSONPath', all({ ...COMPARED, path: '$.a' }), '/all/0/path'],
+    ['params', all({ ...COMPARED, params: {} }), '/all/0/params'],
+    ['priority 0', all({ ...COMPARED, priority: 0 }), '/all/0/priority'],
+    ['a priority in text', { ...all(known('usagePct')), priority: '2' }, '/priority'],
+    ['null as operand', all(leaf('usagePct', 'equal', null)), '/all/0/value'],
+    ['no operand', all({ fact: 'usagePct', operator: 'equal' }), '/all/0/value'],
+    ['text for a number', all(leaf('usagePct', 'equal', '1')), '/all/0/value'],
+    ['a number for text', all(leaf('poolName', 'equal', 1)), '/all/0/value'],
+    ['order of text', all(leaf('poolName', 'lessThan', 'b')), '/all/0/value'],
+    ['an unknown code', all(leaf('watchdogMode', 'equal', 7)), '/all/0/value'],
+    ['an empty list', all(leaf('usagePct', 'in', [])), '/all/0/value'],
+    ['text as a list', all(nameIn('abc')), '/all/0/value'],
+    ['a list with a wrong item', all(nameIn(['a', 1])), '/all/0/value/1'],
+    ['a reference as a list', all(nameIn({ fact: 'poolName' })), '/all/0/value'],
+    ['another unit', all(leaf('usageMB', 'lessThan', { fact: 'usagePct' })), '/all/0/value/fact'],
+    ['another type', all(leaf('poolName', 'equal', { fact: 'poolId' })), '/all/0/value/fact'],
+    ['a path in a reference', all(leaf('usageMB', 'equal', { fact: 'limitMB', path: '$' })), '/all/0/value/path'],
+    ['an unknown reference', all(leaf('usageMB', 'equal', { fact: 'nope' })), '/all/0/value/fact'],
+    ['known with a number', all(leaf('usagePct', 'known', 1)), '/all/0/value'],
+    ['contains', all(leaf('poolName', 'contains', 'a')), '/all/0/operator'],
+    ['the decorator swap', all(leaf('usagePct', 'swap:lessThan', 1)), '/all/0/operator'],
+    ['not twice', all(known('usagePct'), leaf('usagePct', 'not:not:lessThan', 1)), '/all/1/operator'],
+    ['a fact of SIMs', all(leaf('iccid', 'equal', '1')), '/all/0/fact'],
+    ['a property of objects', all(leaf('constructor', 'equal', '1')), '/all/0/fact'],
   ])('are refused with %s', async (_, conditions, pointer) => {
-    const faults = await withConditions(conditions)
-
-    expect(faults.map((fault) => fault.pointer)).toContain(pointer)
+    expect(await pointersOf(aFile({ conditions }))).toContain(`/conditions${pointer}`)
   })
 
   test('are refused beyond their limits', async () => {
-    const deep = Array.from({ length: 9 }).reduce<unknown>((inner) => ({ all: [inner] }), known('usagePct'))
-    const wide = { all: Array.from({ length: 201 }, () => known('usagePct')) }
-    const list = {
-      all: [
-        leaf(
-          'usagePct',
-          'in',
-          Array.from({ length: 1001 }, (_, n) => n),
-        ),
-      ],
-    }
+    const deep = Array.from({ length: 9 }).reduce<unknown>((inner) => all(inner), known('usagePct'))
+    const wide = all(...Array.from({ length: 201 }, () => known('usagePct')))
+    const numbers = Array.from({ length: 1001 }, (_, n) => n)
 
     expect(await withConditions(deep)).toMatchObject([{ expected: 'conditions nested at most 8 deep' }])
     expect(await withConditions(wide)).toMatchObject([{ expected: 'at most 200 conditions in a rule' }])
-    expect(await withConditions(list)).toMatchObject([{ pointer: '/conditions/all/0/value' }])
+    expect(await withConditions(all(leaf('usagePct', 'in', numbers)))).toMatchObject([
+      { pointer: '/conditions/all/0/value' },
+    ])
   })
 
   test('get a hint for a fact of another subject', async () => {
-    expect(await withConditions({ all: [leaf('iccid', 'equal', '1')] })).toMatchObject([
-      { hint: 'iccid is a fact of sim' },
-    ])
+    const [fault] = await withConditions(all(leaf('iccid', 'equal', '1')))
+
+    expect(fault).toMatchObject({ hint: 'iccid is a fact of sim' })
   })
 })
 
 describe('a negation over a nullable fact', () => {
-  const below = leaf('usagePct', 'lessThan', 80)
+  const guard = known('usagePct')
+  const [below, notBelow] = [leaf('usagePct', 'lessThan', 80), leaf('usagePct', 'not:lessThan', 80)]
+  const above = leaf('usagePct', 'greaterThan', 79)
 
   test.each<[string, unknown]>([
-    ['without a guard', { all: [leaf('usagePct', 'not:lessThan', 80)] }],
+    ['without a guard', all(notBelow)],
     ['in a not', { not: below }],
-    ['with the guard inside the not', { not: { all: [known('usagePct'), below] } }],
-    ['with the guard in an any', { any: [known('usagePct'), leaf('usagePct', 'not:lessThan', 80)] }],
-    [
-      'with a guard that says unknown',
-      { all: [leaf('usagePct', 'known', false), leaf('usagePct', 'not:lessThan', 80)] },
-    ],
-    ['with a guard of another fact', { all: [known('forecastPct'), { not: below }] }],
+    ['with the guard inside the not', { not: all(guard, below) }],
+    ['with the guard in an any', { any: [guard, notBelow] }],
+    ['with a guard that says unknown', all(leaf('usagePct', 'known', false), notBelow)],
+    ['with a guard of another fact', all(known('forecastPct'), { not: below })],
     ['in a double not', { not: { not: below } }],
-    [
-      'over the operand',
-      { all: [known('usagePct'), leaf('usagePct', 'not:lessThan', { fact: 'warningThresholdPct' })] },
-    ],
+    ['over the operand', all(guard, leaf('usagePct', 'not:lessThan', { fact: 'warningThresholdPct' }))],
   ])('is refused %s', async (_, conditions) => {
-    const faults = await withConditions(conditions)
-
-    expect(faults).toMatchObject([{ hint: expect.stringContaining('"operator": "known", "value": true') }])
+    expect(await withConditions(conditions)).toMatchObject([
+      { hint: expect.stringContaining('"operator": "known", "value": true') },
+    ])
   })
 
   test.each<[string, unknown]>([
-    ['beside a guard', { all: [known('usagePct'), leaf('usagePct', 'not:lessThan', 80)] }],
-    ['below a guard', { all: [known('usagePct'), { any: [{ not: below }] }] }],
-    [
-      'where the fact is never null',
-      { all: [leaf('usagePct', 'greaterThan', 79), { not: leaf('usageMB', 'lessThan', 0) }] },
-    ],
-    ['over known itself', { all: [leaf('usagePct', 'greaterThan', 79), { not: leaf('forecastPct', 'known', false) }] }],
+    ['beside a guard', all(guard, notBelow)],
+    ['below a guard', all(guard, { any: [{ not: below }] })],
+    ['where the fact is never null', all(above, { not: leaf('usageMB', 'lessThan', 0) })],
+    ['over known itself', all(above, { not: leaf('forecastPct', 'known', false) })],
   ])('is accepted %s', async (_, conditions) => {
     const facts = { usageMB: 1, forecastPct: 1 }
-    const examples = [
-      { fires: true, facts: { ...facts, usagePct: 80 } },
-      { fires: false, facts: { ...facts, usagePct: 79 } },
-    ]
+    const examples = examplesOf({ ...facts, usagePct: 80 }, { ...facts, usagePct: 79 })
 
     expect(await faultsOf(aFile({ conditions, examples }))).toEqual([])
   })
 })
 
 describe('the event of a rule file', () => {
-  test.each<[string, ReturnType<typeof aFile>, string]>([
-    ['a placeholder that is no fact', aFile({}, { message: '{{usagePc}}' }), '/event/params/message'],
-    ['a placeholder of another subject', aFile({}, { resolvedMessage: '{{iccid}}' }), '/event/params/resolvedMessage'],
-    ['a placeholder without an end', aFile({}, { message: '{{usagePct}} of {{usageMB' }), '/event/params/message'],
-    ['a placeholder without a beginning', aFile({}, { message: 'usageMB}} used' }), '/event/params/message'],
-    ['a placeholder in single braces', aFile({}, { resolvedMessage: '{usageMB}' }), '/event/params/resolvedMessage'],
-    ['a placeholder in three braces', aFile({}, { message: '{{{usageMB}}}' }), '/event/params/message'],
-    ['an empty placeholder', aFile({}, { message: '{{ }}' }), '/event/params/message'],
-    ['email without log', aFile({}, { actions: ['email'] }), '/event/params/actions'],
-    ['an action twice', aFile({}, { actions: ['log', 'log'] }), '/event/params/actions'],
-    ['an unknown action', aFile({}, { actions: ['log', 'mail'] }), '/event/params/actions/1'],
-    ['suspend without a target', aFile({}, { actions: ['log', 'suspend'] }), '/event/params/suspend'],
-    ['a target without suspend', aFile({}, { suspend: { target: 'all', until: 'manual' } }), '/event/params/suspend'],
-    ['enforce without suspend', aFile({}, { stage: 'enforce' }), '/event/params/stage'],
-    [
-      'a grace in months',
-      aFile({}, { actions: ['log', 'suspend'], suspend: { target: 'all', until: 'manual', grace: 'P1M' } }),
-      '/event/params/suspend/grace',
-    ],
-    [
-      'self for a pool',
-      aFile({}, { actions: ['log', 'suspend'], suspend: { target: 'self', until: 'manual' } }),
-      '/event/params/suspend/target',
-    ],
-    [
-      'largestExcess for a SIM',
-      sim({}, { actions: ['log', 'suspend'], suspend: { target: 'largestExcess', until: 'manual' } }),
-      '/event/params/suspend/target',
-    ],
-    ['an occurrence without its fact', aFile({}, { once: 'occurrence' }), '/event/params/occurrence'],
-    [
-      'an occurrence that is a measure',
-      aFile({}, { once: 'occurrence', occurrence: 'usagePct' }),
-      '/event/params/occurrence',
-    ],
-    ['an occurrence of a cycle', aFile({}, { occurrence: 'poolName' }), '/event/params/occurrence'],
-    ['a for without a unit', aFile({}, { for: '5' }), '/event/params/for'],
-    ['mail for the resolve only', aFile({}, { actions: ['log'], resolve: 'email' }), '/event/params/resolve'],
-    [
-      'a clear that reads an unknown fact',
-      aFile({}, { clear: { all: [leaf('nope', 'equal', 1)] } }),
-      '/event/params/clear/all/0/fact',
-    ],
+  /** A rule about pools with other params. */
+  const its = (changed: object) => aFile({}, { ...changed })
+  test.each<[string, RuleSource, string]>([
+    ['a placeholder that is no fact', its({ message: '{{usagePc}}' }), '/event/params/message'],
+    ['a placeholder of another subject', its({ resolvedMessage: '{{iccid}}' }), '/event/params/resolvedMessage'],
+    ['a placeholder without an end', its({ message: '{{usagePct}} of {{usageMB' }), '/event/params/message'],
+    ['a placeholder without a beginning', its({ message: 'usageMB}} used' }), '/event/params/message'],
+    ['a placeholder in single braces', its({ resolvedMessage: '{usageMB}' }), '/event/params/resolvedMessage'],
+    ['a placeholder in three braces', its({ message: '{{{usageMB}}}' }), '/event/params/message'],
+    ['an empty placeholder', its({ message: '{{ }}' }), '/event/params/message'],
+    ['email without log', its({ actions: ['email'] }), '/event/params/actions'],
+    ['an action twice', its({ actions: ['log', 'log'] }), '/event/params/actions'],
+    ['an unknown action', its({ actions: ['log', 'mail'] }), '/event/params/actions/1'],
+    ['suspend without a target', its({ actions: ['log', 'suspend'] }), '/event/params/suspend'],
+    ['a target without suspend', its({ ...suspending('all'), actions: ['log'] }), '/event/params/suspend'],
+    ['enforce without suspend', its({ stage: 'enforce' }), '/event/params/stage'],
+    ['a grace in months', its(suspending('all', 'manual', { grace: 'P1M' })), '/event/params/suspend/grace'],
+    ['self for a pool', its(suspending('self')), '/event/params/suspend/target'],
+    ['largestExcess for a SIM', sim(suspending('largestExcess')), '/event/params/suspend/target'],
+    ['an occurrence without its fact', its({ once: 'occurrence' }), '/event/params/occurrence'],
+    ['a measure as occurrence', its({ once: 'occurrence', occurrence: 'usagePct' }), '/event/params/occurrence'],
+    ['an occurrence of a cycle', its({ occurrence: 'poolName' }), '/event/params/occurrence'],
+    ['a for without a unit', its({ for: '5' }), '/event/params/for'],
+    ['mail for the resolve only', its({ actions: ['log'], resolve: 'email' }), '/event/params/resolve'],
+    ['a clear of an unknown fact', its({ clear: all(leaf('nope', 'equal', 1)) }), '/event/params/clear/all/0/fact'],
     ['the engine’s own event type', aFile({ event: { type: 'error', params } }), '/event/type'],
     ['a tag of pools', aFile({ match: { tag: 'x' } }), '/match/tag'],
     ['an unknown tariff type', aFile({ match: { tariffType: ['Dynamic'] } }), '/match/tariffType'],
   ])('is refused with %s', async (_, file, pointer) => {
-    const faults = await faultsOf(file)
-
-    expect(faults.map((fault) => fault.pointer)).toEqual([pointer])
+    expect(await pointersOf(file)).toEqual([pointer])
   })
 })
 
 test('braces that form no placeholder are a fault with their place', async () => {
-  const [fault] = await faultsOf(sim({}, { message: 'SIM {{iccid}} has used {{usageMB' }))
+  const [fault] = await faultsOf(sim({ message: 'SIM {{iccid}} has used {{usageMB' }))
 
   expect(fault).toMatchObject({
     pointer: '/event/params/message',
@@ -321,25 +252,19 @@ test('braces that form no placeholder are a fault with their place', async () =>
 })
 
 describe('the examples of a rule file', () => {
-  const fires = { fires: true, facts: { usagePct: 80 } }
-  const not = { fires: false, facts: { usagePct: 79 } }
+  const [fires, not] = examplesOf({ usagePct: 80 }, { usagePct: 79 })
+  const but = (facts: object) => [fires, { fires: false, facts }]
 
   test.each<[string, unknown[], string]>([
     ['none that fires', [not, not], '/examples'],
     ['none that does not fire', [fires, fires], '/examples'],
-    ['one that has the wrong outcome', [fires, { fires: false, facts: { usagePct: 81 } }], '/examples/1/fires'],
-    ['one that lacks a fact', [fires, { fires: false, facts: {} }], '/examples/1/facts/usagePct'],
-    ['an unknown fact', [fires, { fires: false, facts: { usagePct: 1, usagPct: 1 } }], '/examples/1/facts/usagPct'],
-    [
-      'null for a fact that is never null',
-      [fires, { fires: false, facts: { usagePct: 1, usageMB: null } }],
-      '/examples/1/facts/usageMB',
-    ],
-    ['text for a number', [fires, { fires: false, facts: { usagePct: '1' } }], '/examples/1/facts/usagePct'],
+    ['one that has the wrong outcome', but({ usagePct: 81 }), '/examples/1/fires'],
+    ['one that lacks a fact', but({}), '/examples/1/facts/usagePct'],
+    ['an unknown fact', but({ usagePct: 1, usagPct: 1 }), '/examples/1/facts/usagPct'],
+    ['null for a fact that is never null', but({ usagePct: 1, usageMB: null }), '/examples/1/facts/usageMB'],
+    ['text for a number', but({ usagePct: '1' }), '/examples/1/facts/usagePct'],
   ])('are refused with %s', async (_, examples, pointer) => {
-    const faults = await faultsOf(aFile({ examples }))
-
-    expect(faults.map((fault) => fault.pointer)).toContain(pointer)
+    expect(await pointersOf(aFile({ examples }))).toContain(pointer)
   })
 
   test('report an unknown field only once', async () => {
@@ -349,9 +274,7 @@ describe('the examples of a rule file', () => {
   })
 
   test('show the comparisons behind a wrong outcome', async () => {
-    const faults = await faultsOf(aFile({ examples: [fires, not, { fires: false, facts: { usagePct: 81 } }] }))
-
-    expect(faults).toMatchObject([
+    expect(await faultsOf(aFile({ examples: [not, ...but({ usagePct: 81 })] }))).toMatchObject([
       { got: 'false', expected: 'true, which is what the conditions say: usagePct 81 greaterThanInclusive 80' },
     ])
   })
@@ -362,47 +285,33 @@ describe('shared conditions', () => {
     file: `conditions/${name}.json`,
     text: JSON.stringify({ name, description: 'Shared.', subject, conditions }),
   })
-  const high = shared('high', { any: [leaf('usagePct', 'greaterThanInclusive', 80)], priority: 9 })
+  const HIGH = leaf('usagePct', 'greaterThanInclusive', 80)
+  const high = shared('high', { any: [HIGH], priority: 9 })
 
   test('do not keep their own priority', async () => {
     const { rules } = await loadRuleSet([aFile({ conditions: { condition: 'high' } }), high])
 
-    expect(rules.map(({ conditions }) => conditions)).toEqual([{ any: [leaf('usagePct', 'greaterThanInclusive', 80)] }])
+    expect(rules.map(({ conditions }) => conditions)).toEqual([{ any: [HIGH] }])
   })
 
   test('replace the reference and take its priority', async () => {
     const { rules, faults } = await loadRuleSet([aFile({ conditions: { condition: 'high', priority: 3 } }), high])
 
     expect(faults).toEqual([])
-    expect(rules.map(({ conditions }) => conditions)).toEqual([
-      { any: [leaf('usagePct', 'greaterThanInclusive', 80)], priority: 3 },
-    ])
+    expect(rules.map(({ conditions }) => conditions)).toEqual([{ any: [HIGH], priority: 3 }])
   })
 
-  test.each<[string, ReturnType<typeof aFile>[], { file: string; pointer: string; hint?: string }]>([
-    [
-      'they do not exist',
-      [aFile({ conditions: { condition: 'hihg' } }), high],
-      { file: 'pool/some-rule.json', pointer: '/conditions/condition', hint: 'did you mean high?' },
-    ],
-    [
-      'they refer to themselves',
-      [shared('a', { all: [{ condition: 'b' }, { condition: 'b' }] }), shared('b', { any: [{ condition: 'a' }] })],
-      { file: 'conditions/b.json', pointer: '/conditions/any/0/condition' },
-    ],
-    [
-      'they are about another subject',
-      [aFile({ conditions: { condition: 's' } }), shared('s', { all: [known('silentPct')] }, 'sim')],
-      { file: 'pool/some-rule.json', pointer: '/conditions/condition' },
-    ],
-    [
-      'they are wrong, even if unused',
-      [aFile(), shared('x', { all: [] })],
-      { file: 'conditions/x.json', pointer: '/conditions/all' },
-    ],
+  const named = (condition: string) => ({ condition })
+  const unknown = { pointer: '/conditions/condition', hint: 'did you mean high?' }
+  const [a, b] = [shared('a', all(named('b'), named('b'))), shared('b', { any: [named('a')] })]
+  const ofSims = shared('s', all(known('silentPct')), 'sim')
+  const wrong = { file: 'conditions/x.json', pointer: '/conditions/all' }
+  test.each<[string, RuleSource[], object]>([
+    ['they do not exist', [aFile({ conditions: named('hihg') }), high], { file: 'pool/some-rule.json', ...unknown }],
+    ['they refer to themselves', [a, b], { file: 'conditions/b.json', pointer: '/conditions/any/0/condition' }],
+    ['they are about SIMs', [aFile({ conditions: named('s') }), ofSims], { pointer: '/conditions/condition' }],
+    ['they are wrong, even if unused', [aFile(), shared('x', all())], wrong],
   ])('are refused if %s', async (_, files, fault) => {
-    const faults = await faultsOf(...files)
-
-    expect(faults).toContainEqual(expect.objectContaining(fault))
+    expect(await faultsOf(...files)).toContainEqual(expect.objectContaining(fault))
   })
 })

@@ -1,8 +1,11 @@
-/** Valid rule files and rules: a test sets only the fields that it tests. */
-
+/** Valid rule files, rules and questions about alerts: a test sets only the fields that it tests. */
 import { globSync, readFileSync } from 'node:fs'
+import { WatchdogMode } from '../../../domain/codes.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { cycleAt } from '../../../domain/time/cycle.ts'
+import type { AlertQuestion } from '../../../rules/alerts/alert-question.ts'
+import { permitted } from '../../../rules/alerts/permission.ts'
+import type { RuleOutcome } from '../../../rules/engine/evaluate-subject.ts'
 import { loadRuleSet } from '../../../rules/load/load-rule-set.ts'
 import type { Rule } from '../../../rules/rule.ts'
 
@@ -23,11 +26,16 @@ export const params = {
 }
 export const leaf = (fact: string, operator: string, value: unknown) => ({ fact, operator, value })
 
+/** The two examples that a rule needs. */
+export const examplesOf = (fires: object, not: object) => [
+  { fires: true, facts: fires },
+  { fires: false, facts: not },
+]
+
+type Changes = Record<string, unknown>
+
 /** A rule about pools, met at 80 % usage. */
-export const aFile = (
-  changes: Record<string, unknown> = {},
-  changedParams: Record<string, unknown> = {},
-): RuleSource => {
+export const aFile = (changes: Changes = {}, changedParams: Changes = {}): RuleSource => {
   const name = typeof changes.name === 'string' ? changes.name : 'some-rule'
   const source = {
     name,
@@ -35,14 +43,17 @@ export const aFile = (
     subject: 'pool',
     conditions: { all: [leaf('usagePct', 'greaterThanInclusive', 80)] },
     event: { type: 'usage', params: { ...params, ...changedParams } },
-    examples: [
-      { fires: true, facts: { usagePct: 80 } },
-      { fires: false, facts: { usagePct: 79 } },
-    ],
+    examples: examplesOf({ usagePct: 80 }, { usagePct: 79 }),
     ...changes,
   }
   return { file: `pool/${name}.json`, text: JSON.stringify(source) }
 }
+
+/** Params of a rule that suspends. */
+export const suspending = (target: string, until = 'manual', more: object = {}) => ({
+  actions: ['log', 'suspend'],
+  suspend: { target, until, ...more },
+})
 
 export const STEPS = [
   { at: 50, level: 'Info' },
@@ -50,21 +61,10 @@ export const STEPS = [
   { at: 100, level: 'Critical' },
 ]
 
-const manyExamples = [
-  { fires: true, facts: { usagePct: 99, totalSimCount: 2 } },
-  { fires: false, facts: { usagePct: 99, totalSimCount: 1 } },
-]
-
 /** A rule about pools with a ladder over their usage, without conditions. */
-export const aLadder = (
-  changes: Record<string, unknown> = {},
-  changedParams: Record<string, unknown> = {},
-): RuleSource => {
+export const aLadder = (changes: Changes = {}, changedParams: Changes = {}): RuleSource => {
   const all = { conditions: undefined, ladder: { fact: 'usagePct', steps: STEPS, every: 25 }, ...changes }
-  const examples = [
-    { fires: true, step: 80, facts: { usagePct: 99 } },
-    { fires: false, facts: { usagePct: 49 } },
-  ]
+  const examples = examplesOf({ usagePct: 99 }, { usagePct: 49 })
   return aFile({ examples, ...all }, { level: undefined, message: 'Pool {{poolName}} at {{step}}', ...changedParams })
 }
 
@@ -74,29 +74,38 @@ export const LADDERS: readonly RuleSource[] = [
   aLadder({
     name: 'steps-of-many',
     conditions: { all: [leaf('totalSimCount', 'greaterThan', 1)] },
-    examples: manyExamples,
+    examples: examplesOf({ usagePct: 99, totalSimCount: 2 }, { usagePct: 99, totalSimCount: 1 }),
   }),
 ]
 
-export async function aLadderRule(
-  changes: Record<string, unknown> = {},
-  changedParams: Record<string, unknown> = {},
-): Promise<Rule> {
-  const { rules, faults } = await loadRuleSet([aLadder(changes, changedParams)])
+async function ruleOf(source: RuleSource): Promise<Rule> {
+  const { rules, faults } = await loadRuleSet([source])
   const [rule] = rules
   if (rule === undefined) throw new Error(JSON.stringify(faults))
   return rule
 }
-
-export async function aRule(
-  changes: Record<string, unknown> = {},
-  changedParams: Record<string, unknown> = {},
-): Promise<Rule> {
-  const { rules, faults } = await loadRuleSet([aFile(changes, changedParams)])
-  const [rule] = rules
-  if (rule === undefined) throw new Error(JSON.stringify(faults))
-  return rule
-}
+export const aRule = (changes: Changes = {}, changedParams: Changes = {}): Promise<Rule> =>
+  ruleOf(aFile(changes, changedParams))
+export const aLadderRule = (changes: Changes = {}, changedParams: Changes = {}): Promise<Rule> =>
+  ruleOf(aLadder(changes, changedParams))
 
 export const NOVEMBER = cycleAt('P1M', Date.UTC(2026, 10, 20))
 export const DECEMBER = cycleAt('P1M', Date.UTC(2026, 11, 1))
+export const NOON = Date.UTC(2026, 10, 20, 12)
+
+/** A question about the first alert of a rule, about pool 7 in Enforce mode, at noon. */
+export const aQuestion = (
+  outcome: Partial<RuleOutcome> & Pick<RuleOutcome, 'rule'>,
+  more: Partial<AlertQuestion> = {},
+): AlertQuestion => ({
+  outcome: { met: false, occurrence: null, explanation: [], ...outcome },
+  subject: { kind: 'pool', id: 7 },
+  cycle: NOVEMBER,
+  permission: permitted('enforce', WatchdogMode.Enforce),
+  quiet: null,
+  escalateAfterMs: null,
+  staleSince: null,
+  previous: null,
+  now: NOON,
+  ...more,
+})

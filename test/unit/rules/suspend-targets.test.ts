@@ -18,51 +18,27 @@ const aRow = (simId: number, excessBytes: number, changes: Partial<PoolRow> = {}
 })
 
 describe('pickTargets', () => {
-  test.each<[string, number, PoolRow[], { targets: number[]; shortfall: boolean }]>([
-    [
-      'takes the largest until they cover the overage',
-      50,
-      [aRow(1, 10), aRow(2, 30), aRow(3, 20), aRow(4, 5)],
-      { targets: [2, 3], shortfall: false },
-    ],
-    [
-      'takes one more if a byte is missing',
-      51,
-      [aRow(1, 10), aRow(2, 30), aRow(3, 20)],
-      { targets: [2, 3, 1], shortfall: false },
-    ],
-    ['gives ties to the lower id', 10, [aRow(9, 10), aRow(3, 10)], { targets: [3], shortfall: false }],
-    [
-      'counts those that are already stopped',
-      50,
-      [aRow(1, 40, { stopped: true }), aRow(2, 30), aRow(3, 20)],
-      { targets: [2], shortfall: false },
-    ],
-    [
-      'takes nobody if enough are stopped',
-      40,
-      [aRow(1, 40, { stopped: true }), aRow(2, 30)],
-      { targets: [], shortfall: false },
-    ],
+  const [EXEMPT, WEAKER, HELD, STOPPED] = [{ exempt: true }, { weaker: true }, { held: true }, { stopped: true }]
+  test.each<[string, number, PoolRow[], number[], boolean?]>([
+    ['takes the largest until they cover the overage', 50, [aRow(1, 10), aRow(2, 30), aRow(3, 20), aRow(4, 5)], [2, 3]],
+    ['takes one more if a byte is missing', 51, [aRow(1, 10), aRow(2, 30), aRow(3, 20)], [2, 3, 1]],
+    ['gives ties to the lower id', 10, [aRow(9, 10), aRow(3, 10)], [3]],
+    ['counts those that are already stopped', 50, [aRow(1, 40, STOPPED), aRow(2, 30), aRow(3, 20)], [2]],
+    ['takes nobody if enough are stopped', 40, [aRow(1, 40, STOPPED), aRow(2, 30)], []],
     [
       'skips the exempt, the weaker and the held',
       10,
-      [aRow(1, 90, { exempt: true }), aRow(2, 80, { weaker: true }), aRow(3, 70, { held: true }), aRow(4, 10)],
-      { targets: [4], shortfall: false },
+      [aRow(1, 90, EXEMPT), aRow(2, 80, WEAKER), aRow(3, 70, HELD), aRow(4, 10)],
+      [4],
     ],
-    [
-      'reports a shortfall if it can take too little',
-      50,
-      [aRow(1, 90, { exempt: true }), aRow(2, 30), aRow(3, 0)],
-      { targets: [2], shortfall: true },
-    ],
-    ['takes nobody without overage', 0, [aRow(1, 10)], { targets: [], shortfall: false }],
-  ])('with largestExcess %s', (_, overage, rows, expected) => {
-    expect(pickTargets('largestExcess', overage, rows)).toEqual(expected)
+    ['reports a shortfall if it can take too little', 50, [aRow(1, 90, EXEMPT), aRow(2, 30), aRow(3, 0)], [2], true],
+    ['takes nobody without overage', 0, [aRow(1, 10)], []],
+  ])('with largestExcess %s', (_, overage, rows, targets, shortfall = false) => {
+    expect(pickTargets('largestExcess', overage, rows)).toEqual({ targets, shortfall })
   })
 
   test('takes SIMs by policy: aboveShare, all or self', () => {
-    const rows = [aRow(1, 0), aRow(2, 5), aRow(3, 9), aRow(4, 7, { exempt: true }), aRow(5, 8, { stopped: true })]
+    const rows = [aRow(1, 0), aRow(2, 5), aRow(3, 9), aRow(4, 7, EXEMPT), aRow(5, 8, STOPPED)]
 
     expect(pickTargets('aboveShare', 10, rows)).toEqual({ targets: [3, 2], shortfall: false })
     expect(pickTargets('all', 99, rows)).toEqual({ targets: [3, 2, 1], shortfall: true })
