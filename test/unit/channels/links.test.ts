@@ -31,7 +31,7 @@ describe('offersOf', () => {
   })
 
   test('names commands where there is no public address', () => {
-    const { html, text } = renderMail([anAlert()])
+    const { html, text, headers } = renderMail([anAlert()])
     const commands = [
       'npx simherd alerts ack pool-overage --tenant ten_acme --pool 7',
       'npx simherd silences add --tenant ten_acme --rule pool-overage --pool 7 --for cycle --reason "known"',
@@ -42,6 +42,8 @@ describe('offersOf', () => {
       expect(text).toContain(`: ${command}\n`)
       expect(wordsOf(html)).toContain(command)
     }
+    expect([linksOf(html), text.includes('/n/')]).toEqual([[], false])
+    expect(headers).not.toHaveProperty('List-Unsubscribe')
   })
 
   test('names each alert in a mail of several', () => {

@@ -11,6 +11,7 @@ import { hostileText } from './hostile.ts'
 import { anAlert, aSummary } from './notifications.ts'
 import { numbersOf, wordsOf } from './reading.ts'
 
+const KINDS = ['fired', 'resolved', 'escalated', 'graceStarted', 'graceEnding', 'suspended', 'broughtBack'] as const
 const TYPES = ['overage', 'usage-warning', 'burn-rate', 'silent', 'imei-change', 'my-own'] as const
 /** Bytes, often about as much as a limit. */
 const bytes = fc.oneof(
@@ -31,15 +32,7 @@ const facts = fc
 const aNotice = (text: fc.Arbitrary<string>): fc.Arbitrary<AlertNotification> =>
   fc
     .record({
-      kind: fc.constantFrom(
-        'fired',
-        'resolved',
-        'escalated',
-        'graceStarted',
-        'graceEnding',
-        'suspended',
-        'broughtBack',
-      ),
+      kind: fc.constantFrom(...KINDS),
       level: fc.constantFrom(...Object.values(LogLevel)),
       type: fc.constantFrom(...TYPES),
       about: fc.constantFrom('sim', 'pool', 'tenant'),
@@ -56,6 +49,7 @@ const aNotice = (text: fc.Arbitrary<string>): fc.Arbitrary<AlertNotification> =>
     })
     .map(({ type, about, label, rule, says, follows, times, silentMs, ...rest }) => {
       const { follows: _, ...alert } = anAlert()
+      const { limitMB } = rest.facts
       return {
         ...alert,
         ...rest,
@@ -63,13 +57,7 @@ const aNotice = (text: fc.Arbitrary<string>): fc.Arbitrary<AlertNotification> =>
         subject: { kind: about, id: 7, label },
         message: `Pool ${label} ${says}`,
         why: [
-          {
-            fact: 'usageMB',
-            value: rest.facts.usageMB,
-            operator: 'greaterThan',
-            operand: rest.facts.limitMB,
-            unit: 'MB',
-          },
+          { fact: 'usageMB', value: rest.facts.usageMB, operator: 'greaterThan', operand: limitMB, unit: 'MB' },
           { fact: rule, value: says, operator: rule, operand: [label], unit: null },
         ],
         ...(follows === undefined ? {} : { follows }),
@@ -77,6 +65,14 @@ const aNotice = (text: fc.Arbitrary<string>): fc.Arbitrary<AlertNotification> =>
         ...(rest.kind === 'resolved' ? { lastedMs: silentMs } : {}),
       }
     })
+
+const tagsOf = (html: string) => html.replace(/"[^"]*"/g, '""').match(/<[^>]*>/g)
+function expectPlain({ text, html }: { readonly text: string; readonly html: string }): void {
+  for (const part of [text.replaceAll('\n', ''), html.replaceAll('\n', '')]) {
+    expect(part).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u)
+    expect(part.isWellFormed()).toBe(true)
+  }
+}
 
 const plainWord = fc.constantFrom('meters', 'North', 'tracker', 'van of the depot')
 const aMail = (text: fc.Arbitrary<string>): fc.Arbitrary<readonly Notification[]> =>
@@ -158,10 +154,10 @@ describe('every mail', () => {
   })
 
   test('keeps its layout, whatever things are called', () => {
-    const tagsOf = (html: string) => html.replace(/"[^"]*"/g, '""').match(/<[^>]*>/g)
     const renamed = (notice: AlertNotification, word: string): AlertNotification => ({
       ...notice,
       tenantName: word,
+      poolName: word,
       // The gate lets no other names of rules in.
       rule: { ...notice.rule, name: 'x', file: word },
       subject: { ...notice.subject, label: word },
@@ -176,10 +172,7 @@ describe('every mail', () => {
 
         expect(tagsOf(mean.html)).toEqual(tagsOf(plain.html))
         expect(mean.text).not.toMatch(/^(Bcc:|\.$)/m)
-        for (const part of [mean.text.replaceAll('\n', ''), mean.html.replaceAll('\n', '')]) {
-          expect(part).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u)
-          expect(part.isWellFormed()).toBe(true)
-        }
+        expectPlain(mean)
       }),
     )
   })
@@ -190,14 +183,22 @@ describe('every mail', () => {
         const [pool] = aSummary().pools
         if (pool === undefined) throw new Error('the summary has no pool')
         const amounts = { usageMB: usageMB ?? 0, limitMB: limitMB ?? 0, overageMB: overageMB ?? 0 }
-        const { subject, html, text } = renderMail([
-          aSummary({
-            tenantName: word,
-            cycle: { ...aSummary().cycle, key: word },
-            pools: [{ ...pool, ...amounts, name: word }],
-            failures: [{ iccid: word, what: word, reason: word }],
-          }),
-        ])
+        const mailOf = (name: string) =>
+          renderMail([
+            aSummary({
+              tenantName: name,
+              cycle: { ...aSummary().cycle, key: name },
+              pools: [{ ...pool, ...amounts, name }],
+              failures: [{ iccid: name, what: name, reason: name }],
+              statementCsv: 'line',
+            }),
+          ])
+        const { subject, html, text, attachments = [] } = mailOf(word)
+
+        expect(tagsOf(html)).toEqual(tagsOf(mailOf('x').html))
+        expectPlain({ text, html })
+        expect(text).not.toMatch(/^Bcc:/m)
+        for (const { filename } of attachments) expect(filename).toMatch(/^statement-[\w-]*\.csv$/)
 
         expect(subject.length).toBeLessThanOrEqual(SUBJECT_CHARS)
         expect(subject).toMatch(/ closed: charges 1,234\.57, 1 change failed$/)

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { renderMail } from '../../../adapters/channels/mail/render-mail.ts'
-import { LogLevel } from '../../../domain/codes.ts'
 import type { Notification } from '../../../domain/notifications/notification.ts'
 import { anAlert, aSummary, aWarning, MAIL_LINKS } from './notifications.ts'
 import { linksOf, numbersOf, wordsOf } from './reading.ts'
@@ -47,14 +46,6 @@ describe.each(MAILS)('renderMail of %s', (_, notifications) => {
 
   test('gives the same mail each time', () => {
     expect(renderMail(notifications, MAIL_LINKS)).toEqual(mail)
-  })
-
-  test('has no links without a public address', () => {
-    const without = renderMail(notifications)
-
-    expect(linksOf(without.html)).toEqual([])
-    expect(without.text).not.toContain('/n/')
-    expect(without.headers).not.toHaveProperty('List-Unsubscribe')
   })
 })
 
@@ -129,13 +120,10 @@ describe('a mail of one alert', () => {
     expect(preheader?.replaceAll('\u00a0', ' ')).toBe(`12 MB over since 2026-11-21 08:35 UTC. ${anAlert().whatNext}`)
   })
 
+  const ONE_BYTE = { usageMB: 500.000001, limitMB: 500, usagePct: 100.0000002, overageMB: 0.000001 }
   test.each([
-    ['one byte', { usageMB: 500.000001, limitMB: 500, usagePct: 100.0000002, overageMB: 0.000001 }, 'limit by: 1 B\n'],
-    [
-      'its limit',
-      { usageMB: 500.000001, limitMB: 500, usagePct: 100.0000002, overageMB: 0.000001 },
-      '500.000001 of 500 MB (100.0000002 %)',
-    ],
+    ['one byte', ONE_BYTE, 'limit by: 1 B\n'],
+    ['its limit', ONE_BYTE, '500.000001 of 500 MB (100.0000002 %)'],
     ['thousands', { usageMB: 1_234_567.891, limitMB: 500, usagePct: 246913.5, overageMB: 12 }, '1,234 GB of 500 MB'],
     ['80.254 %', { usageMB: 401.27, limitMB: 500, usagePct: 80.254, overageMB: 0 }, '401 of 500 MB (80.2 %)'],
     ['almost all', { usageMB: 499.98, limitMB: 500, usagePct: 99.996, overageMB: 0 }, '499 of 500 MB (99.9 %)'],
@@ -157,8 +145,7 @@ describe('a mail of several alerts', () => {
   test('groups them by rule, worst rule first', () => {
     const { text } = renderMail([aWarningOf(1), aWarningOf(5, 'other'), aWarningOf(3), anAlert(), aWarningOf(2)])
 
-    const seen = text.match(/^(Critical|Warning): \S+|^- \S+:/gm)
-    expect(seen).toEqual([
+    expect(text.match(/^(Critical|Warning): \S+|^- \S+:/gm)).toEqual([
       'Critical: pool-overage',
       '- meters-eu:',
       'Warning: other',
@@ -184,10 +171,8 @@ describe('a mail of several alerts', () => {
   })
 
   test('lists at most 200 and counts the rest', () => {
-    const { text, html, subject } = renderMail(
-      Array.from({ length: 5000 }, (_, i) => aWarningOf(i)),
-      MAIL_LINKS,
-    )
+    const many = Array.from({ length: 5000 }, (_, i) => aWarningOf(i))
+    const { text, html, subject } = renderMail(many, MAIL_LINKS)
 
     expect(subject).toBe('5,000 SIMs near their limit')
     expect(text.match(/^- /gm)).toHaveLength(200)
@@ -258,50 +243,9 @@ describe('a mail of a month end', () => {
   })
 })
 
-describe('untrusted text', () => {
-  const mean = '<script>alert(1)</script>"\' {{rule}} \r\nBcc: thief@example.org\u202egnp\u0000\u2028x'
+test('text from outside is shown as it is', () => {
+  const { html } = renderMail([anAlert({ message: '<script>alert(1)</script> {{rule}}' })])
 
-  const everywhere: readonly (readonly [string, readonly Notification[]])[] = [
-    ['an alert', [meanAlert()]],
-    ['a digest', [meanAlert(), meanAlert({ level: LogLevel.Info })]],
-    ['a cause', [meanAlert(), meanAlert({ subject: { kind: 'sim', id: mean, label: mean }, poolName: mean })]],
-    [
-      'a month end',
-      [
-        aSummary({
-          tenantName: mean,
-          cycle: { ...aSummary().cycle, key: mean },
-          failures: [{ iccid: mean, what: mean, reason: mean }],
-          pools: aSummary().pools.map((pool) => ({ ...pool, name: mean })),
-          statementCsv: '',
-        }),
-      ],
-    ],
-  ]
-
-  function meanAlert(over = {}) {
-    return anAlert({
-      tenantName: mean,
-      rule: { name: mean, file: mean, version: 1 },
-      subject: { kind: 'pool', id: mean, label: mean },
-      message: mean,
-      whatNext: mean,
-      why: [{ fact: mean, value: mean, operator: mean, operand: [mean], unit: null }],
-      howToStop: mean,
-      ...over,
-    })
-  }
-
-  test.each(everywhere)('stays plain text in %s', (_, notifications) => {
-    const { subject, text, html, attachments } = renderMail(notifications)
-
-    expect(html).not.toMatch(/<script/i)
-    expect(html).toContain('&lt;script&gt;')
-    expect(html).toContain('{{rule}}')
-    expect(text).not.toMatch(/^Bcc:/m)
-    for (const part of [subject, text.replaceAll('\n', ''), html.replaceAll('\n', '')]) {
-      expect(part).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e]/u)
-    }
-    for (const { filename } of attachments ?? []) expect(filename).toMatch(/^statement-[\w-]*\.csv$/)
-  })
+  expect(html).toContain('&lt;script&gt;alert(1)')
+  expect(html).toContain('{{rule}}')
 })

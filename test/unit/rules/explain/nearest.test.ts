@@ -23,61 +23,43 @@ const words = (goal: Condition, facts: Facts) =>
 const AT_80 = all(leaf('usagePct', 'greaterThanInclusive', { fact: 'warningThresholdPct' }))
 
 describe('the nearest miss', () => {
-  test.each<[string, Condition, Facts, string[]]>([
+  const ABOVE_80 = all(leaf('usagePct', 'greaterThan', 80))
+  const BELOW_80 = all(leaf('usagePct', 'lessThan', 80))
+  const IS_ON = leaf('enableBurnRateAlerts', 'equal', true)
+  const BOTH = all(leaf('usagePct', 'greaterThanInclusive', 80), IS_ON)
+  test.each<[string, Condition, Facts]>([
+    ['usagePct rises by more than 4 %, above 80 %', ABOVE_80, { usagePct: 76 }],
+    ['usagePct rises above 80 %', ABOVE_80, { usagePct: 80 }],
+    ['usagePct falls by more than 1 %, below 80 %', BELOW_80, { usagePct: 81 }],
+    ['smsCount rises by 3 to 6', all(leaf('smsCount', 'greaterThan', 5)), { smsCount: 3 }],
+    ['usagePct becomes known, above 80 %', ABOVE_80, { usagePct: null }],
+    ['enableBurnRateAlerts becomes true', all(IS_ON), { enableBurnRateAlerts: false }],
+    ['status becomes Active', all(leaf('status', 'equal', 1)), { status: 2 }],
+    ['tag becomes van', all(leaf('tag', 'in', ['van', 'car'])), { tag: 'bus' }],
+    ['tag becomes another than van', all(leaf('tag', 'notEqual', 'van')), { tag: 'van' }],
     [
-      'to a threshold, or of the threshold',
-      AT_80,
-      { usagePct: 76.8, warningThresholdPct: 80 },
-      ['usagePct rises by 3.2 % to 80 %', 'warningThresholdPct falls by 4 % to 76 %'],
-    ],
-    [
-      'beyond',
-      all(leaf('usagePct', 'greaterThan', 80)),
-      { usagePct: 76 },
-      ['usagePct rises by more than 4 %, above 80 %'],
-    ],
-    [
-      'from the threshold itself',
-      all(leaf('usagePct', 'greaterThan', 80)),
-      { usagePct: 80 },
-      ['usagePct rises above 80 %'],
-    ],
-    [
-      'downwards',
-      all(leaf('usagePct', 'lessThan', 80)),
-      { usagePct: 81 },
-      ['usagePct falls by more than 1 %, below 80 %'],
-    ],
-    ['of a whole number', all(leaf('smsCount', 'greaterThan', 5)), { smsCount: 3 }, ['smsCount rises by 3 to 6']],
-    [
-      'of what is unknown',
-      all(leaf('usagePct', 'greaterThan', 80)),
-      { usagePct: null },
-      ['usagePct becomes known, above 80 %'],
-    ],
-    [
-      'of a switch',
-      all(leaf('enableBurnRateAlerts', 'equal', true)),
-      { enableBurnRateAlerts: false },
-      ['enableBurnRateAlerts becomes true'],
-    ],
-    ['of a code', all(leaf('status', 'equal', 1)), { status: 2 }, ['status becomes Active']],
-    ['of a text', all(leaf('tag', 'in', ['van', 'car'])), { tag: 'bus' }, ['tag becomes van']],
-    ['of any other text', all(leaf('tag', 'notEqual', 'van')), { tag: 'van' }, ['tag becomes another than van']],
-    ['beyond what a fact can be', all(leaf('elapsedPct', 'greaterThan', 100)), { elapsedPct: 50 }, []],
-    [
-      'of several facts, where one is not enough',
-      all(leaf('usagePct', 'greaterThanInclusive', 80), leaf('enableBurnRateAlerts', 'equal', true)),
+      'usagePct rises by 10 % to 80 %, and enableBurnRateAlerts becomes true',
+      BOTH,
       { usagePct: 70, enableBurnRateAlerts: false },
-      ['usagePct rises by 10 % to 80 %, and enableBurnRateAlerts becomes true'],
     ],
-    ['where it holds', all(leaf('usagePct', 'greaterThan', 80)), { usagePct: 81 }, []],
-  ])('%s', (_, goal, facts, expected) => {
-    expect(words(goal, facts)).toEqual(expected)
+  ])('is: %s', (expected, goal, facts) => {
+    expect(words(goal, facts)).toEqual([expected])
+  })
+
+  test('is to a threshold, or of the threshold', () => {
+    expect(words(AT_80, { usagePct: 76.8, warningThresholdPct: 80 })).toEqual([
+      'usagePct rises by 3.2 % to 80 %',
+      'warningThresholdPct falls by 4 % to 76 %',
+    ])
+  })
+
+  test('is none beyond what a fact can be, nor where it holds', () => {
+    expect(words(all(leaf('elapsedPct', 'greaterThan', 100)), { elapsedPct: 50 })).toEqual([])
+    expect(words(ABOVE_80, { usagePct: 81 })).toEqual([])
   })
 
   test('of an episode waits for its clear conditions', () => {
-    const rule = { conditions: all(leaf('usagePct', 'greaterThan', 80)), clear: all(leaf('usagePct', 'lessThan', 70)) }
+    const rule = { conditions: ABOVE_80, clear: all(leaf('usagePct', 'lessThan', 70)) }
 
     expect(words(goalOf(rule, true), { usagePct: 90 })).toEqual(['usagePct falls by more than 20 %, below 70 %'])
   })

@@ -15,11 +15,14 @@ const textOf = (file: string) => readFileSync(new URL(file, RULES), 'utf8')
 const timelines = globSync('{sim,pool,tenant}/*.test.json', { cwd: RULES }).toSorted()
 const SUSPENDS = JSON.parse(textOf('sim/sim-overage.test.json'))
 
-const ran = async (file: unknown) => {
-  const read = await readTestFiles([{ file: 'x.test.json', text: JSON.stringify(file, null, 2) }], rules)
-  expect(read.faults).toEqual([])
-  return runTests(read.files, rules)
+const read = (file: unknown, played = rules) =>
+  readTestFiles([{ file: 'x.test.json', text: JSON.stringify(file, null, 2) }], played)
+const ran = async (file: unknown, played = rules) => {
+  const { files, faults } = await read(file, played)
+  expect(faults).toEqual([])
+  return runTests(files, played)
 }
+const [one] = SUSPENDS.tests
 
 describe('a timeline', () => {
   test.each(timelines)('%s passes', async (file) => {
@@ -32,8 +35,7 @@ describe('a timeline', () => {
   })
 
   test('that expects less tells what else was done', async () => {
-    const [one] = SUSPENDS.tests
-    const { results } = await ran({ ...SUSPENDS, tests: [{ ...one, expect: { ...one?.expect, mails: [] } }] })
+    const { results } = await ran({ ...SUSPENDS, tests: [{ ...one, expect: { ...one.expect, mails: [] } }] })
     expect(results[0]?.failures).toMatchObject([
       { pointer: '/tests/0/expect/mails', expected: 'nothing else', at: { line: expect.any(Number) } },
       { pointer: '/tests/0/expect/mails', got: '+31d30s fired sim-overage, a' },
@@ -42,36 +44,20 @@ describe('a timeline', () => {
 
   test('suspends nobody at the end of a grace while the feed is stale', async () => {
     const patient = rules.map((rule) => {
-      const { suspend } = rule.event.params
-      if (rule.name !== 'sim-overage' || suspend === undefined) return rule
-      return {
-        ...rule,
-        event: { ...rule.event, params: { ...rule.event.params, suspend: { ...suspend, grace: 'P3D' } } },
-      }
+      const { params } = rule.event
+      if (rule.name !== 'sim-overage' || params.suspend === undefined) return rule
+      const suspend = { ...params.suspend, grace: 'P3D' }
+      return { ...rule, event: { ...rule.event, params: { ...params, suspend } } }
     })
-    const [one] = SUSPENDS.tests
     const suspensions = [{ sim: 'a', from: '+16d' }]
     const away = { ...one, events: [], feed: { away: [['+11d1h', '+16d']] }, expect: { suspensions } }
-    const read = await readTestFiles(
-      [
-        {
-          file: 'x.test.json',
-          text: JSON.stringify({ ...SUSPENDS, tests: [{ ...away, usageMB: { a: '10x9 _x2 15x10' } }] }),
-        },
-      ],
-      patient,
-    )
-    const { results } = await runTests(read.files, patient)
+    const { results } = await ran({ ...SUSPENDS, tests: [{ ...away, usageMB: { a: '10x9 _x2 15x10' } }] }, patient)
     expect(results[0]?.failures.filter(({ pointer }) => pointer.includes('suspensions'))).toEqual([])
   })
 
   test('that is wrong tells expected beside got', async () => {
-    const [one] = SUSPENDS.tests
-    const suspensions = [
-      { sim: 'a', from: '+12d' },
-      { sim: 'a', from: '+31d' },
-    ]
-    const { results } = await ran({ ...SUSPENDS, tests: [{ ...one, expect: { ...one?.expect, suspensions } }] })
+    const suspensions = ['+12d', '+31d'].map((from) => ({ sim: 'a', from }))
+    const { results } = await ran({ ...SUSPENDS, tests: [{ ...one, expect: { ...one.expect, suspensions } }] })
     expect(results[0]?.failures[0]).toMatchObject({
       pointer: '/tests/0/expect/suspensions/0',
       got: 'a from +11d to +14d12h, by sim-overage',
@@ -80,25 +66,18 @@ describe('a timeline', () => {
 })
 
 describe('a test file', () => {
-  const [one] = SUSPENDS.tests
+  const but = (changes: object) => ({ ...SUSPENDS, tests: [{ ...one, ...changes }] })
   test.each([
     ['an unknown rule', { ...SUSPENDS, rules: ['sim-overrage'] }, '/rules/0'],
-    ['a series', { ...SUSPENDS, tests: [{ ...one, usageMB: { a: '10y9' } }] }, '/tests/0/usageMB/a'],
-    ['a stranger', { ...SUSPENDS, tests: [{ ...one, usageMB: { b: '1' } }] }, '/tests/0/usageMB/b'],
-    [
-      'two things at once',
-      { ...SUSPENDS, tests: [{ ...one, events: [{ at: '+1d', set: 'a', device: 'a' }] }] },
-      '/tests/0/events/0',
-    ],
-    ['facts beside SIMs', { ...SUSPENDS, tests: [{ ...one, facts: { overageMB: 1 } }] }, '/tests/0/tariffs'],
-    ['an endless timeline', { ...SUSPENDS, tests: [{ ...one, cycle: 'PT1M' }] }, '/tests/0'],
+    ['a series', but({ usageMB: { a: '10y9' } }), '/tests/0/usageMB/a'],
+    ['a stranger', but({ usageMB: { b: '1' } }), '/tests/0/usageMB/b'],
+    ['two things at once', but({ events: [{ at: '+1d', set: 'a', device: 'a' }] }), '/tests/0/events/0'],
+    ['facts beside SIMs', but({ facts: { overageMB: 1 } }), '/tests/0/tariffs'],
+    ['an endless timeline', but({ cycle: 'PT1M' }), '/tests/0'],
   ])('with %s is refused with its place', async (_, file, pointer) => {
-    const { files, faults } = await readTestFiles([{ file: 'x.test.json', text: JSON.stringify(file, null, 2) }], rules)
+    const { files, faults } = await read(file)
+    const at = { line: expect.any(Number), column: expect.any(Number) }
     expect(files).toEqual([])
-    expect(faults[0]).toMatchObject({
-      file: 'x.test.json',
-      pointer,
-      at: { line: expect.any(Number), column: expect.any(Number) },
-    })
+    expect(faults[0]).toMatchObject({ file: 'x.test.json', pointer, at })
   })
 })
