@@ -31,37 +31,25 @@ const ofPool = (id: number, kind: 'suspended' | 'broughtBack', over: Partial<Ale
   })
 
 describe('a mail of one cause', () => {
+  const WITHIN = { facts: { ...sim(1).facts, overageMB: 0 } }
+  const IN_GRACE = { kind: 'graceStarted', level: LogLevel.Warning } as const
+  const suspended = [ofPool(1, 'suspended'), ofPool(2, 'suspended')]
   test.each([
     ['SIMs that are over', [sim(1), sim(2), sim(3)], '3 SIMs over their limit'],
-    [
-      'SIMs of another rule',
-      [sim(1), sim(2)].map((one) => ({ ...one, facts: { ...one.facts, overageMB: 0 } })),
-      '2 SIMs found by rule sim-overage',
-    ],
-    [
-      'a pool and its SIMs',
-      [anAlert(), ofPool(1, 'suspended'), ofPool(2, 'suspended')],
-      'Pool meters-eu 12 MB over: 2 SIMs suspended',
-    ],
-    ['SIMs alone', [ofPool(1, 'suspended'), ofPool(2, 'suspended')], '2 SIMs suspended in meters-eu'],
+    ['SIMs of another rule', [sim(1, WITHIN), sim(2, WITHIN)], '2 SIMs found by rule sim-overage'],
+    ['a pool and its SIMs', [anAlert(), ...suspended], 'Pool meters-eu 12 MB over: 2 SIMs suspended'],
+    ['SIMs alone', suspended, '2 SIMs suspended in meters-eu'],
     ['their end', [ofPool(1, 'broughtBack'), ofPool(2, 'broughtBack')], '2 SIMs brought back in meters-eu'],
-    [
-      'graces',
-      [sim(1), sim(2)].map((one) => ({ ...one, kind: 'graceStarted' as const, level: LogLevel.Warning })),
-      '2 SIMs in a grace that has begun',
-    ],
+    ['graces', [sim(1, IN_GRACE), sim(2, IN_GRACE)], '2 SIMs in a grace that has begun'],
   ])('has a subject that says how many: %s', (_, alerts, subject) => {
     expect(renderMail(alerts).subject).toBe(subject)
   })
 
   test('cuts a long name of a pool, and keeps figure and consequence', () => {
     const label = 'the-meters-of-the-northern-district-of-the-town'
-    const alerts = [
-      anAlert({ subject: { kind: 'pool', id: 7, label } }),
-      ...[1, 2].map((id) => ({ ...ofPool(id, 'suspended'), poolName: label })),
-    ]
+    const inPool = suspended.map((one) => ({ ...one, poolName: label }))
 
-    const { subject, text } = renderMail(alerts)
+    const { subject, text } = renderMail([anAlert({ subject: { kind: 'pool', id: 7, label } }), ...inPool])
 
     expect(subject).toMatch(/^Pool the-meters-of-th.*…-?.*the-town 12 MB over: 2 SIMs suspended$/)
     expect(subject.length).toBeLessThanOrEqual(70)
@@ -77,12 +65,8 @@ describe('a mail of one cause', () => {
   })
 
   test('has a row for each SIM, the largest excess first, with what was done', () => {
-    const { text, html } = renderMail([
-      anAlert(),
-      ofPool(1, 'suspended'),
-      ofPool(30, 'suspended'),
-      ofPool(1, 'broughtBack'),
-    ])
+    const ofThree = [ofPool(1, 'suspended'), ofPool(30, 'suspended'), ofPool(1, 'broughtBack')]
+    const { text, html } = renderMail([anAlert(), ...ofThree])
 
     expect(text.match(/^- [^:]*/gm)).toEqual(['- meters-eu', '- meter-30', '- meter-1'])
     expect(text).toContain('- meter-30: 130 of 100 MB (130 %), +30 MB\n  suspended 2026-11-21 08:41 UTC')
@@ -119,10 +103,9 @@ describe('a mail of one cause', () => {
   })
 
   test('is none if causes differ, or nothing is urgent', () => {
-    for (const alerts of [
-      [sim(1), anAlert()],
-      [aWarning(), aWarning({ subject: { kind: 'sim', id: 2, label: 'b' } })],
-    ]) {
+    const notUrgent = [aWarning(), aWarning({ subject: { kind: 'sim', id: 2, label: 'b' } })]
+
+    for (const alerts of [[sim(1), anAlert()], notUrgent]) {
       expect(renderMail(alerts).text).toContain('\n2 notices: ')
     }
   })

@@ -5,9 +5,9 @@ import type { AlertNotification, Notification } from '../../../domain/notificati
 import type { CountedNotice } from '../../../domain/notifications/operator-notice.ts'
 import { fillMessage } from '../../../rules/alerts/message.ts'
 import type { Facts } from '../../../rules/facts.ts'
-import { anAlert, aSummary } from './notifications.ts'
+import { aNotice, anAlert, aSummary } from './notifications.ts'
 
-/** What of an alert differs from rule to rule. */
+/** What differs between alerts. */
 type Alert = Partial<AlertNotification>
 
 const RULES = {
@@ -71,18 +71,20 @@ const figures = (usageMB: number, limitMB: number) => ({
   overageMB: Math.max(0, usageMB - limitMB),
 })
 
+const isOver = (value: number) =>
+  ({ fact: 'overageMB', value, operator: 'greaterThan', operand: 0, unit: 'MB' }) as const
+const isAt80 = (value: number) =>
+  ({ fact: 'usagePct', value, operator: 'greaterThanInclusive', operand: 80, unit: '%' }) as const
+
 function simOver(n: number, usedMB: number, also: Alert = {}): AlertNotification {
   const facts = figures(usedMB, 100)
-  const why = [{ fact: 'overageMB', value: facts.overageMB, operator: 'greaterThan', operand: 0, unit: 'MB' as const }]
-  const message = said('sim-overage', { ...facts, iccid: meter(n).label, daysUntilRenewal: 9.64 })
-  const next = { whatNext: `The watchdog suspends the SIM now, until the next billing cycle begins at ${RENEWS}.` }
   return of('sim-overage', LogLevel.Critical, {
     subject: meter(n),
     poolName: n % 15 < 8 ? 'North' : 'South',
-    message,
+    message: said('sim-overage', { ...facts, iccid: meter(n).label, daysUntilRenewal: 9.64 }),
     facts,
-    why,
-    ...next,
+    why: [isOver(facts.overageMB)],
+    whatNext: `The watchdog suspends the SIM now, until the next billing cycle begins at ${RENEWS}.`,
     follows: 'suspended',
     ...also,
   })
@@ -93,10 +95,13 @@ const monitored = {
   follows: 'not suspended',
 }
 
-const suspended = (n: number, usedMB: number, rule: RuleName = 'sim-overage'): AlertNotification => ({
-  ...of(rule, LogLevel.Critical, {
+const untyped = (rule: RuleName) => ({ name: rule, file: `${folderOf(rule)}/${rule}.json`, version: 3 })
+const RAISE = 'Raise its limit, exempt the SIM from the watchdog, or set its mode to Monitor.'
+
+const suspended = (n: number, usedMB: number, rule: RuleName = 'sim-overage'): AlertNotification =>
+  of(rule, LogLevel.Critical, {
     kind: 'suspended',
-    rule: { name: rule, file: `${folderOf(rule)}/${rule}.json`, version: 3 },
+    rule: untyped(rule),
     subject: meter(n),
     poolName: rule === 'pool-overage' || n % 15 < 8 ? 'North' : 'South',
     ...(rule === 'pool-overage' ? { causePoolId: 7 } : {}),
@@ -105,9 +110,8 @@ const suspended = (n: number, usedMB: number, rule: RuleName = 'sim-overage'): A
     at: '2026-11-21T08:40:20.000Z',
     since: '2026-11-21T08:40:20.000Z',
     whatNext: COMES_BACK,
-    howToStop: 'Raise its limit, exempt the SIM from the watchdog, or set its mode to Monitor.',
-  }),
-})
+    howToStop: RAISE,
+  })
 
 const broughtBack = (n: number): AlertNotification => ({
   ...suspended(n, 50),
@@ -120,26 +124,25 @@ const broughtBack = (n: number): AlertNotification => ({
   whatNext: 'Nothing: it is active again.',
 })
 
-const graceOf = (n: number, kind: 'graceStarted' | 'graceEnding'): AlertNotification =>
-  of('sim-overage', LogLevel.Warning, {
+function graceOf(n: number, kind: 'graceStarted' | 'graceEnding'): AlertNotification {
+  const [words, unless] = {
+    graceStarted: ['has begun', ' unless it comes back under its limit'],
+    graceEnding: ['ends', ''],
+  }[kind]
+  const then = `suspended at 2026-11-22 09:40 +01:00 (08:40 UTC)${unless}.`
+  return of('sim-overage', LogLevel.Warning, {
     kind,
-    rule: { name: 'sim-overage', file: 'sim/sim-overage.json', version: 3 },
+    rule: untyped('sim-overage'),
     subject: meter(n),
     poolName: 'North',
     facts: figures(101.5, 100),
     since: ABOUT.at,
-    ...(kind === 'graceStarted'
-      ? {
-          message: `The grace period of SIM ${meter(n).label} has begun: suspended at 2026-11-22 09:40 +01:00 (08:40 UTC) unless it comes back under its limit.`,
-          whatNext: 'It is suspended at 2026-11-22 09:40 +01:00 (08:40 UTC) unless it comes back under its limit.',
-        }
-      : {
-          message: `The grace period of SIM ${meter(n).label} ends: suspended at 2026-11-22 09:40 +01:00 (08:40 UTC).`,
-          whatNext: 'It is suspended at 2026-11-22 09:40 +01:00 (08:40 UTC).',
-        }),
+    message: `The grace period of SIM ${meter(n).label} ${words}: ${then}`,
+    whatNext: `It is ${then}`,
     follows: 'suspended at 2026-11-22 09:40 +01:00',
-    howToStop: 'Raise its limit, exempt the SIM from the watchdog, or set its mode to Monitor.',
+    howToStop: RAISE,
   })
+}
 
 function simWarning(n: number, usedMB: number, also: Alert = {}): AlertNotification {
   const facts = figures(usedMB, 100)
@@ -150,7 +153,7 @@ function simWarning(n: number, usedMB: number, also: Alert = {}): AlertNotificat
     message: said('sim-usage-warning', filled),
     facts,
     pace: '2026-11-24T19:00:00.000Z',
-    why: [{ fact: 'usagePct', value: facts.usagePct, operator: 'greaterThanInclusive', operand: 80, unit: '%' }],
+    why: [isAt80(facts.usagePct)],
     whatNext: NOTHING.whatNext,
     ...also,
   })
@@ -163,7 +166,7 @@ function poolWarning(also: Alert = {}): AlertNotification {
     message: said('pool-usage-warning', { ...facts, poolName: 'North', warningThresholdPct: 80, elapsedPct: 67.9 }),
     facts,
     pace: '2026-11-26T04:10:00.000Z',
-    why: [{ fact: 'usagePct', value: facts.usagePct, operator: 'greaterThanInclusive', operand: 80, unit: '%' }],
+    why: [isAt80(facts.usagePct)],
     whatNext: NOTHING.whatNext,
     ...also,
   })
@@ -175,7 +178,7 @@ function poolOver(id: number, name: string, overMB: number, also: Alert = {}): A
     subject: pool(id, name),
     message: said('pool-overage', { ...facts, poolName: name, daysUntilRenewal: 9.64, overSimCount: 14 }),
     facts,
-    why: [{ fact: 'overageMB', value: overMB, operator: 'greaterThan', operand: 0, unit: 'MB' }],
+    why: [isOver(overMB)],
     whatNext: `The watchdog suspends SIMs (those with the largest excess, until it covers the overage) now, until the next billing cycle begins at ${RENEWS}.`,
     follows: 'SIMs suspended',
     ...also,
@@ -228,6 +231,9 @@ const hold = (also: Alert): AlertNotification =>
     since: ABOUT.at,
     ...also,
   })
+
+const decide = (what: string) =>
+  `Where the ${what} are right: npx simherd enforcement release 3 --tenant ten_acme. Where they are not: npx simherd enforcement discard 3 --tenant ten_acme.`
 
 /** Nobody has acknowledged it. */
 const escalated = ({ follows: _, ...alert }: AlertNotification): AlertNotification => ({
@@ -331,18 +337,16 @@ export const EVERY_KIND: Readonly<Record<string, readonly Notification[]>> = {
       message:
         'Decision needed: 31 suspensions in pool North held. Rule pool-overage of version 3 has suspended 20 SIMs there in the last hour; at most 20 go in an hour. Decide until 2026-12-01 01:00 +01:00 (00:00 UTC): npx simherd enforcement release 3 --tenant ten_acme, or discard.',
       whatNext: `This rule suspends nothing more here until a person decides, at the latest until ${RENEWS}.`,
-      howToStop:
-        'Where the suspensions are right: npx simherd enforcement release 3 --tenant ten_acme. Where they are not: npx simherd enforcement discard 3 --tenant ten_acme.',
+      howToStop: decide('suspensions'),
     }),
   ],
   'held-alerts': [
     hold({
-      rule: { name: 'sim-overage', file: 'sim/sim-overage.json', version: 3 },
+      rule: untyped('sim-overage'),
       subject: { kind: 'tenant', id: 'ten_acme', label: 'Acme' },
       message: `Decision needed: 250 alerts of rule sim-overage held. It may begin to tell of 50 subjects in an hour. 50 were told of; these and all further ones wait: they are logged, but neither mailed nor acted on. Decide until ${RENEWS}: npx simherd enforcement release 3 --tenant ten_acme, or discard.`,
       whatNext: `Nothing more of this rule is mailed or acted on until a person decides, at the latest until ${RENEWS}.`,
-      howToStop:
-        'Where the alerts are right: npx simherd enforcement release 3 --tenant ten_acme. Where they are not: npx simherd enforcement discard 3 --tenant ten_acme.',
+      howToStop: decide('alerts'),
     }),
   ],
   escalated: [escalated(thePool)],
@@ -381,60 +385,42 @@ export const EVERY_KIND: Readonly<Record<string, readonly Notification[]>> = {
   ],
 }
 
+const ACME = { id: 'ten_acme', name: 'Acme' }
+
 /** Notices to the operator, one of each kind. */
 export const OPERATOR_NOTICES: readonly CountedNotice[] = [
-  {
-    body: {
-      kind: 'rulesRefused',
-      version: 9,
-      build: '0.2.0',
-      reason: 'sim/sim-quota.json: /conditions/all/0/fact: there is no fact quotaMB; 2 more faults',
-      instead: 'version 8 stays in force',
-    },
-    count: 1,
-    tenant: null,
-  },
-  {
-    body: {
-      kind: 'rulesChanged',
-      version: 8,
-      author: 'Ann',
-      actor: 'ann@ops',
-      added: ['sim-quota'],
-      changed: ['pool-overage'],
-      removed: [],
-    },
-    count: 1,
-    tenant: null,
-  },
-  {
-    body: { kind: 'ruleUndecidable', rule: 'sim-quota', version: 8, error: 'Undefined fact: quotaMB' },
-    count: 12,
-    tenant: { id: 'ten_acme', name: 'Acme' },
-  },
-  {
-    body: {
-      kind: 'carrierRefuses',
-      since: '2026-11-20T08:00:00.000Z',
-      answer: 'The carrier refused our secret (401): unauthorized: the secret has expired; check CARRIER_SECRET',
-    },
-    count: 1,
-    tenant: null,
-  },
-  {
-    body: {
+  aNotice({
+    kind: 'rulesRefused',
+    version: 9,
+    build: '0.2.0',
+    reason: 'sim/sim-quota.json: /conditions/all/0/fact: there is no fact quotaMB; 2 more faults',
+    instead: 'version 8 stays in force',
+  }),
+  aNotice({
+    kind: 'rulesChanged',
+    version: 8,
+    author: 'Ann',
+    actor: 'ann@ops',
+    added: ['sim-quota'],
+    changed: ['pool-overage'],
+    removed: [],
+  }),
+  aNotice({ kind: 'ruleUndecidable', rule: 'sim-quota', version: 8, error: 'Undefined fact: quotaMB' }, 12, ACME),
+  aNotice({
+    kind: 'carrierRefuses',
+    since: '2026-11-20T08:00:00.000Z',
+    answer: 'The carrier refused our secret (401): unauthorized: the secret has expired; check CARRIER_SECRET',
+  }),
+  aNotice(
+    {
       kind: 'mailGivenUp',
       mailId: '<0b7d2c52-5a46-4e55-b8ee-2f0e4aa10e65@simherd>',
       recipient: 'billing@acme.example',
       subject: 'meter-012 over its limit (100.18 of 100 MB): suspended',
       response: '552 5.3.4 Message too big for system',
     },
-    count: 1,
-    tenant: { id: 'ten_acme', name: 'Acme' },
-  },
-  {
-    body: { kind: 'addressRefused', recipient: 'billing@acme.example', response: '550 5.1.1 User unknown' },
-    count: 3,
-    tenant: { id: 'ten_acme', name: 'Acme' },
-  },
+    1,
+    ACME,
+  ),
+  aNotice({ kind: 'addressRefused', recipient: 'billing@acme.example', response: '550 5.1.1 User unknown' }, 3, ACME),
 ]

@@ -4,6 +4,7 @@ import type { MailLinks } from '../../../adapters/channels/mail/links.ts'
 import { sealLink } from '../../../domain/channels/link.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import type { AlertNotification, SummaryNotification } from '../../../domain/notifications/notification.ts'
+import type { CountedNotice, OperatorNotice } from '../../../domain/notifications/operator-notice.ts'
 
 /** Links of a service at a public address, made with a key of tests. */
 export const MAIL_LINKS: MailLinks = {
@@ -81,4 +82,11 @@ export const aSummary = (over: Partial<SummaryNotification> = {}): SummaryNotifi
     { name: 'trackers', usageMB: 60_722.567, limitMB: 80_000, overageMB: 0, chargeMicro: 1_020_000_000 },
   ],
   ...over,
+})
+
+/** Notices of a kind to the operator. */
+export const aNotice = (body: OperatorNotice, count = 1, tenant: CountedNotice['tenant'] = null): CountedNotice => ({
+  body,
+  count,
+  tenant,
 })

@@ -1,32 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { renderOperatorMail } from '../../../adapters/channels/mail/render-operator-mail.ts'
-import type { CountedNotice, OperatorNotice } from '../../../domain/notifications/operator-notice.ts'
+import { aNotice } from './notifications.ts'
 
-const MEADOW = { id: 't1', name: 'Meadow' }
-const notice = (body: OperatorNotice, count = 1, tenant: CountedNotice['tenant'] = null): CountedNotice => ({
-  body,
-  count,
-  tenant,
-})
-const REFUSED = notice({
+const REFUSED = aNotice({
   kind: 'rulesRefused',
   version: 8,
   build: '1.2.0',
   reason: 'sim/a.json#/conditions: got "usageShareToday", expected a fact; 3 more',
   instead: 'version 7 stays in force',
 })
-const givenUp = (n: number) =>
-  notice(
-    {
-      kind: 'mailGivenUp',
-      mailId: `<${n}@simherd>`,
-      recipient: 'a@example.com',
-      subject: `Subject ${n}`,
-      response: '554',
-    },
-    1,
-    MEADOW,
-  )
+const givenUp = (n: number, subject = `Subject ${n}`, response = '554', name = 'Meadow') => {
+  const mail = { mailId: `<${n}@simherd>`, recipient: 'a@example.com', subject, response }
+  return aNotice({ kind: 'mailGivenUp', ...mail }, 1, { id: 't1', name })
+}
 
 describe('renderOperatorMail', () => {
   test('says what is refused, what decides instead, and what to do', () => {
@@ -54,19 +40,8 @@ describe('renderOperatorMail', () => {
   })
 
   test('keeps text from outside on one line, escaped and short', () => {
-    const { subject, text, html } = renderOperatorMail([
-      notice(
-        {
-          kind: 'mailGivenUp',
-          mailId: '<1@simherd>',
-          recipient: 'a@b',
-          subject: 'a\r\nBcc: x <b>',
-          response: 'x'.repeat(9000),
-        },
-        1,
-        { id: 't1', name: '<i>Meadow</i>' },
-      ),
-    ])
+    const mean = givenUp(1, 'a\r\nBcc: x <b>', 'x'.repeat(9000), '<i>Meadow</i>')
+    const { subject, text, html } = renderOperatorMail([mean])
 
     expect(subject).toBe('[Simherd] Mail given up: a Bcc: x <b>')
     expect(text.length).toBeLessThan(1000)

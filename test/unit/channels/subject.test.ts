@@ -9,76 +9,45 @@ const NORTH = { kind: 'pool', id: 7, label: 'North' } as const
 const UNKNOWN = { usageMB: null, limitMB: null, usagePct: null, overageMB: null }
 
 /** 100.18 of 100 MB. */
-const aMeterOver = (over: Partial<AlertNotification> = {}) =>
-  anAlert({
-    subject: METER,
-    facts: { usageMB: 100.18, limitMB: 100, usagePct: 100.18, overageMB: 0.18 },
-    follows: 'suspended',
-    ...over,
-  })
-const aPoolAt = (usagePct: number, over: Partial<AlertNotification> = {}) =>
-  aWarning({
-    subject: NORTH,
-    facts: { usageMB: usagePct * 30, limitMB: 3000, usagePct, overageMB: 0 },
-    ...over,
-  })
-const ofType = (type: string, message: string, over: Partial<AlertNotification> = {}) =>
-  aWarning({
-    rule: { name: `my-${type}`, file: 'f', version: 1, type },
-    subject: METER,
-    message,
-    facts: UNKNOWN,
-    ...over,
-  })
+const aMeterOver = (over: Partial<AlertNotification> = {}) => {
+  const facts = { usageMB: 100.18, limitMB: 100, usagePct: 100.18, overageMB: 0.18 }
+  return anAlert({ subject: METER, facts, follows: 'suspended', ...over })
+}
+const aPoolAt = (usagePct: number, over: Partial<AlertNotification> = {}) => {
+  const facts = { usageMB: usagePct * 30, limitMB: 3000, usagePct, overageMB: 0 }
+  return aWarning({ subject: NORTH, facts, ...over })
+}
+const ofType = (type: string, message: string, over: Partial<AlertNotification> = {}) => {
+  const rule = { name: `my-${type}`, file: 'f', version: 1, type }
+  return aWarning({ rule, subject: METER, message, facts: UNKNOWN, ...over })
+}
+
+const OVER = 'over its limit (100.18 of 100 MB)'
+const OVER_POOL = { usageMB: 3340, limitMB: 3000, usagePct: 111, overageMB: 340 }
+const AT = 'suspended at 2026-11-21 15:02 +01:00'
+const STALE = 'No usage received for 36 h: limits are not watched until it arrives'
+const ACME = { kind: 'tenant', id: 'ten_acme', label: 'Acme' } as const
 
 describe('alertSubject', () => {
   test.each<[string, AlertNotification]>([
-    ['meter-012 over its limit (100.18 of 100 MB): suspended', aMeterOver()],
-    ['meter-012 over its limit (100.18 of 100 MB): not suspended', aMeterOver({ follows: 'not suspended' })],
-    [
-      'meter-012 over its limit (100.18 of 100 MB): suspended in 10 h',
-      aMeterOver({ kind: 'graceStarted', follows: 'suspended in 10 h' }),
-    ],
-    [
-      'meter-012 180 kB over: suspended at 2026-11-21 15:02 +01:00',
-      aMeterOver({ kind: 'graceEnding', follows: 'suspended at 2026-11-21 15:02 +01:00', subject: { ...METER } }),
-    ],
+    [`meter-012 ${OVER}: suspended`, aMeterOver()],
+    [`meter-012 ${OVER}: not suspended`, aMeterOver({ follows: 'not suspended' })],
+    [`meter-012 ${OVER}: suspended in 10 h`, aMeterOver({ kind: 'graceStarted', follows: 'suspended in 10 h' })],
+    [`meter-012 180 kB over: ${AT}`, aMeterOver({ kind: 'graceEnding', follows: AT })],
     ['Pool North at 80.2 % (2.4 of 3 GB)', aPoolAt(80.254)],
     ['Pool North at 99.9 % (2.99 of 3 GB)', aPoolAt(99.996)],
     ['Again: Pool North at 80.1 % (2.4 of 3 GB)', aPoolAt(80.1, { times: 2 })],
     ['Resolved: Pool North at 78 % (2.34 of 3 GB)', aPoolAt(78, { kind: 'resolved' })],
+    ['Pool North 340 MB over (3.34 of 3 GB): SIMs suspended', anAlert({ subject: NORTH, facts: OVER_POOL })],
+    ['meter-012 has been silent for 3 d', ofType('silent', 'SIM meter-012 has been silent for 3 d. It is Active.')],
+    ['Resolved: meter-012 was seen', ofType('silent', 'SIM meter-012 was seen. It is Active.', { kind: 'resolved' })],
+    [STALE, ofType('usage-feed-silent', `${STALE}. Active SIMs: 3.`, { subject: ACME, level: LogLevel.Critical })],
     [
-      'Pool North 340 MB over (3.34 of 3 GB): SIMs suspended',
-      anAlert({ subject: NORTH, facts: { usageMB: 3340, limitMB: 3000, usagePct: 111, overageMB: 340 } }),
-    ],
-    [
-      'meter-012 has been silent for 3 d 4 h',
-      ofType('silent', 'SIM meter-012 has been silent for 3 d 4 h. It is Active.'),
-    ],
-    [
-      'Resolved: meter-012 was seen 48 s ago',
-      ofType('silent', 'SIM meter-012 was seen 48 s ago. Its status is Active.', { kind: 'resolved' }),
-    ],
-    [
-      'No usage received for 36 h: limits are not watched until it arrives',
-      ofType(
-        'usage-feed-silent',
-        'No usage received for 36 h: limits are not watched until it arrives. Active SIMs: 3.',
-        {
-          subject: { kind: 'tenant', id: 'ten_acme', label: 'Acme' },
-          level: LogLevel.Critical,
-        },
-      ),
-    ],
-    [
-      'Decision needed: 31 suspensions in pool North held',
-      ofType('', 'Decision needed: 31 suspensions in pool North held. Rule x …', { subject: NORTH }),
+      'Decision needed: 31 held in North',
+      ofType('', 'Decision needed: 31 held in North. Rule x …', { subject: NORTH }),
     ],
     ['Not acknowledged: meter-012 180 kB over: suspended', aMeterOver({ kind: 'escalated' })],
-    [
-      'meter-012 over its limit (100.18 of 100 MB): the cycle has ended',
-      aMeterOver({ isOfEndedCycle: true, follows: 'the cycle has ended' }),
-    ],
+    [`meter-012 ${OVER}: it has ended`, aMeterOver({ isOfEndedCycle: true, follows: 'it has ended' })],
     ['meter-012: Data at night', ofType('night', 'Data at night.')],
     ['meter-012: rule my-night', ofType('night', ' ')],
     [
@@ -104,12 +73,8 @@ describe('alertSubject', () => {
   test('never cuts an ICCID', () => {
     const subject = { kind: 'sim', id: 1, label: '8944000000000000012' } as const
 
-    expect(alertSubject(aMeterOver({ subject }))).toBe(
-      'SIM 8944000000000000012 over its limit (100.18 of 100 MB): suspended',
-    )
-    expect(alertSubject(aMeterOver({ subject, times: 2 }))).toBe(
-      'Again: SIM 8944000000000000012 180 kB over: suspended',
-    )
+    expect(alertSubject(aMeterOver({ subject }))).toBe(`SIM ${subject.label} ${OVER}: suspended`)
+    expect(alertSubject(aMeterOver({ subject, times: 2 }))).toBe(`Again: SIM ${subject.label} 180 kB over: suspended`)
   })
 
   test('leaves out the last clauses of a long message', () => {
@@ -134,13 +99,10 @@ describe('gistOf', () => {
     ['2 alerts resolved', [gone, { ...gone, key: 'another' }]],
     [
       '1 SIM in grace: suspended',
-      (['graceStarted', 'graceEnding'] as const).map((kind) => aMeterOver({ kind, key: kind })),
+      (['graceStarted', 'graceEnding'] as const).map((kind) => ({ ...over(1), kind, key: kind })),
     ],
     ['1 decision needed, 1 SIM over its limit', [anAlert({ key: 'guard/3' }), over(1)]],
-    [
-      '1 billing cycle closed, 1 SIM in grace',
-      [aSummary(), over(1)].map((told) => (told.kind === 'fired' ? { ...told, kind: 'graceStarted' as const } : told)),
-    ],
+    ['1 billing cycle closed, 1 SIM in grace', [aSummary(), { ...over(1), kind: 'graceStarted' as const }]],
     ['2 SIMs of rule my-night', times(2, (id) => ofType('night', 'x', { subject: { ...METER, id } }))],
   ])('says %s', (gist, notifications) => {
     expect(gistOf(notifications, SUBJECT_CHARS)).toBe(gist)

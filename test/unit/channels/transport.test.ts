@@ -1,7 +1,8 @@
-import type { AddressInfo } from 'node:net'
-import { createServer, type Socket } from 'node:net'
-import type { SMTPServerOptions } from 'smtp-server'
-import { afterEach, describe, expect, test } from 'vitest'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import PostalMime, { type Email } from 'postal-mime'
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { renderMail } from '../../../adapters/channels/mail/render-mail.ts'
 import {
   checkSmtp,
@@ -10,7 +11,6 @@ import {
   type Transport,
 } from '../../../adapters/channels/mail/transport.ts'
 import { HOSTILE_NAMES } from './hostile.ts'
-import { refusal, startMailbox } from './mailbox.ts'
 import { anAlert, aSummary, MAIL_LINKS } from './notifications.ts'
 
 const FROM = 'Simherd <simherd@example.net>'
@@ -22,44 +22,66 @@ const aMail = (over: Partial<OutgoingMail> = {}): OutgoingMail => ({
   ...over,
 })
 
-const cleanups: (() => Promise<void> | void)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup()
-})
+/** A real SMTP server on a free port that keeps each mail, unless `options` has another `onData`. */
+async function startMailbox(options: SMTPServerOptions = {}) {
+  const received: { readonly to: readonly string[]; readonly source: string; readonly mail: Email }[] = []
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData: async (stream, session, done) => {
+      const source = String(await buffer(stream))
+      const to = session.envelope.rcptTo.map(({ address }) => address)
+      received.push({ to, source, mail: await PostalMime.parse(source) })
+      done()
+    },
+    ...options,
+  })
+  server.on('error', () => {})
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.server.address() as AddressInfo
+  const stop = () => new Promise<void>((resolve) => server.close(() => resolve()))
+  onTestFinished(stop)
+  return { url: `smtp://127.0.0.1:${port}`, received, stop }
+}
 
-function transportTo(smtpUrl: string, timeoutMs = 30_000): Transport {
-  const transport = createTransport({ smtpUrl, from: FROM, timeoutMs })
-  cleanups.push(() => transport.close())
+/** An error by which the server refuses with this reply code. */
+const refusal = (code: number, words: string) => Object.assign(new Error(words), { responseCode: code })
+
+function transportTo(smtpUrl: string, more: { readonly timeoutMs?: number; readonly plain?: boolean } = {}): Transport {
+  const transport = createTransport({ smtpUrl, from: FROM, timeoutMs: 30_000, ...more })
+  onTestFinished(() => transport.close())
   return transport
 }
 
 async function mailboxAndTransport(options: SMTPServerOptions = {}) {
   const mailbox = await startMailbox(options)
-  cleanups.push(mailbox.stop)
   return { mailbox, transport: transportTo(mailbox.url) }
+}
+/** The headers of a mail, sent to a mailbox. */
+async function headersOf(mail: OutgoingMail) {
+  const { mailbox, transport } = await mailboxAndTransport()
+  await transport.send(mail)
+  return new Map(mailbox.received[0]?.mail.headers.map(({ key, value }) => [key, value]))
 }
 
 describe('a remote SMTP server', () => {
   // Reaches this machine, under an address that does not count as local.
-  const elsewhere = (url: string) => url.replace(/127\.0\.0\.1|localhost/, '0.0.0.0')
+  const elsewhere = (url: string) => url.replace('127.0.0.1', '0.0.0.0')
+  const CLEAR = { hideSTARTTLS: true, disabledCommands: ['AUTH', 'STARTTLS'] }
 
   test('receives nothing unless it offers encryption', async () => {
-    const { mailbox } = await mailboxAndTransport({ hideSTARTTLS: true, disabledCommands: ['AUTH', 'STARTTLS'] })
+    const mailbox = await startMailbox(CLEAR)
 
-    const failure = await transportTo(elsewhere(mailbox.url)).send(aMail())
-
-    expect(failure.outcome).toBe('ours')
+    expect((await transportTo(elsewhere(mailbox.url)).send(aMail())).outcome).toBe('ours')
     expect(mailbox.received).toEqual([])
     await expect(checkSmtp({ smtpUrl: elsewhere(mailbox.url) })).rejects.toThrow('500 Error')
     await expect(checkSmtp({ smtpUrl: elsewhere(mailbox.url), plain: true })).resolves.toBeUndefined()
   })
 
   test('receives clear text if the operator allows it', async () => {
-    const { mailbox } = await mailboxAndTransport({ hideSTARTTLS: true, disabledCommands: ['AUTH', 'STARTTLS'] })
-    const transport = createTransport({ smtpUrl: elsewhere(mailbox.url), from: FROM, timeoutMs: 30_000, plain: true })
-    cleanups.push(() => transport.close())
+    const mailbox = await startMailbox(CLEAR)
 
-    await transport.send(aMail())
+    await transportTo(elsewhere(mailbox.url), { plain: true }).send(aMail())
 
     expect(mailbox.received).toHaveLength(1)
   })
@@ -119,23 +141,16 @@ describe('send', () => {
   })
 
   test('marks the mail as automatic', async () => {
-    const { mailbox, transport } = await mailboxAndTransport()
+    const headers = await headersOf(aMail())
 
-    await transport.send(aMail())
-
-    const headers = new Map(mailbox.received[0]?.mail.headers.map(({ key, value }) => [key, value]))
     expect(headers.get('auto-submitted')).toBe('auto-generated')
     expect(headers.get('x-auto-response-suppress')).toBe('All')
   })
 
   test('sends the headers to unsubscribe whole, however long', async () => {
-    const { mailbox, transport } = await mailboxAndTransport()
+    const headers = await headersOf(aMail())
 
-    await transport.send(aMail())
-
-    const headers = new Map(mailbox.received[0]?.mail.headers.map(({ key, value }) => [key, value]))
-    const url = headers.get('list-unsubscribe')?.replaceAll(/\s/g, '')
-    expect(url).toBe(aMail().headers['List-Unsubscribe'])
+    expect(headers.get('list-unsubscribe')?.replaceAll(/\s/g, '')).toBe(aMail().headers['List-Unsubscribe'])
     expect(headers.get('list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click')
   })
 
@@ -204,14 +219,13 @@ describe('a failure to send', () => {
       allowInsecureAuth: true,
       onAuth: (_auth, _s, done) => done(refusal(535, 'wrong password')),
     })
-    cleanups.push(mailbox.stop)
-    const transport = transportTo(mailbox.url.replace('smtp://', 'smtp://user:s3cret@'))
+    const smtpUrl = mailbox.url.replace('smtp://', 'smtp://user:s3cret@')
 
-    const failure = await transport.send(aMail())
+    const failure = await transportTo(smtpUrl).send(aMail())
 
     expect(failure).toMatchObject({ outcome: 'ours', code: 535 })
     expect(failure.response).not.toContain('s3cret')
-    await expect(checkSmtp({ smtpUrl: mailbox.url.replace('smtp://', 'smtp://user:s3cret@') })).rejects.toThrow('535')
+    await expect(checkSmtp({ smtpUrl })).rejects.toThrow('535')
   })
 
   test('is ours if nobody listens', async () => {
@@ -256,7 +270,7 @@ describe('an SMTP server that misbehaves', () => {
       onConnect(socket)
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    cleanups.push(() => {
+    onTestFinished(() => {
       for (const socket of sockets) socket.destroy()
       server.close()
     })
@@ -273,16 +287,14 @@ describe('an SMTP server that misbehaves', () => {
       (socket) => socket.destroy(),
     )
 
-    const failure = await transportTo(server.url).send(aMail())
-
-    expect(failure.outcome).toBe('later')
+    expect((await transportTo(server.url).send(aMail())).outcome).toBe('later')
     expect(server.messages()).toBe(1)
   })
 
   test('is given up if it never greets', async () => {
     const server = await aServer(() => {})
 
-    expect((await transportTo(server.url, 200).send(aMail())).outcome).toBe('later')
+    expect((await transportTo(server.url, { timeoutMs: 200 }).send(aMail())).outcome).toBe('later')
   })
 
   test('is given up though it trickles for ever', async () => {
@@ -293,9 +305,7 @@ describe('an SMTP server that misbehaves', () => {
     })
     server.trickle()
 
-    const failure = await transportTo(server.url, 300).send(aMail())
-
-    expect(failure.outcome).toBe('later')
+    expect((await transportTo(server.url, { timeoutMs: 300 }).send(aMail())).outcome).toBe('later')
   })
 })
 

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { mayReach, whyNotUrl } from '../../../domain/channels/webhook.ts'
 import { isPublic, parseNetworks } from '../../../domain/networks.ts'
 
-test.each([
+const no = (address: string): [string, boolean] => [address, false]
+test.each<[string, boolean]>([
   ['93.184.215.14', true],
   ['2001:4860:4860::8888', true],
   ['2a00:1450:4001:80b::200e', true],
@@ -28,6 +29,9 @@ test.each([
   ['2001:2::1', false],
   ['2001:20::1', false],
   ['nobody', false],
+  // IPv4 that is not public.
+  ...['0.0.0.0', '10.1.2.3', '172.16.0.1', '192.168.1.1', '100.64.0.1', '169.254.169.254', '224.0.0.1'].map(no),
+  ...['127.0.0.1', '::', '::1', 'fe80::1', 'fd00::1'].map(no),
 ])('isPublic says of %s: %s', (address, expected) => {
   expect(isPublic(address)).toBe(expected)
 })
