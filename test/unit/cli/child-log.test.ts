@@ -1,14 +1,13 @@
 /** The log files of `npm start`. */
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { childLog } from '../../../cli/start/child-log.ts'
+import { temporaryFolder } from '../../setup/folder.ts'
 import { soon } from '../../setup/soon.ts'
 
 async function aFolder() {
-  const dataDir = await mkdtemp(join(tmpdir(), 'simherd-logs-'))
-  onTestFinished(() => rm(dataDir, { recursive: true, force: true }))
+  const dataDir = await temporaryFolder()
   return { dataDir, logs: join(dataDir, 'logs') }
 }
 const silent = { warn: () => undefined }

@@ -71,12 +71,8 @@ describe('runLines', () => {
     expect(lines[0]).toBe('provision-and-activate of SIM 7, pool 3: completed, compensated')
     expect(lines).toContainEqual(expect.stringMatching(/^ {2}ended +2026-11-21 15:03:20, after 3 min 20 s$/))
     expect(lines).toContain(`  failure  step activate, ticketId ${TICKET}, code line_unknown, detail no such line`)
-    expect(lines.slice(-4)).toEqual([
-      '  failures',
-      '    simId  code',
-      '    ─────  ────────────',
-      '    7      line_unknown',
-    ])
+    const failures = ['  failures', '    simId  code', '    ─────  ────────────', '    7      line_unknown']
+    expect(lines.slice(-4)).toEqual(failures)
     expect(lines.filter((line) => line.startsWith('Waits'))).toEqual([])
   })
 
@@ -92,18 +88,18 @@ describe('runLines', () => {
 
 describe('pendingLines', () => {
   const { state } = aRun()
+  const FAILED = {
+    nextAttemptAt: '2026-11-21T15:01:00.000Z',
+    lastFailure: { code: 'unavailable', detail: 'no database' },
+  }
   test.each([
-    [
-      anActivity({
-        nextAttemptAt: '2026-11-21T15:01:00.000Z',
-        lastFailure: { code: 'unavailable', detail: 'no database' },
-      }),
-      '  readSim: attempt 4 begins at 2026-11-21 15:01:00; the last one failed: unavailable: no database',
-    ],
-    [anActivity({ status: 'running' }), '  readSim: attempt 4 runs since 2026-11-21 15:00:10'],
-    [anActivity({}), '  readSim: attempt 4 waits for a worker'],
-  ])('shows attempt and state of activity %#', (activity, line) => {
-    expect(pendingLines(aPending({ activities: [activity] }), state)).toEqual([line])
+    ['begins at 2026-11-21 15:01:00; the last one failed: unavailable: no database', FAILED],
+    ['runs since 2026-11-21 15:00:10', { status: 'running' as const }],
+    ['waits for a worker', {}],
+  ])('shows an attempt that %s', (what, activity) => {
+    expect(pendingLines(aPending({ activities: [anActivity(activity)] }), state)).toEqual([
+      `  readSim: attempt 4 ${what}`,
+    ])
   })
 
   test('shows ten activities and counts the rest', () => {
@@ -129,56 +125,37 @@ describe('standOf', () => {
   }
   const pace = '; 41.2/s, ends about 2026-11-21 15:30:12'
 
+  const waiting = `activating; waits for ticket ${TICKET} until 2026-11-22 15:00:00: the carrier has to activate it`
+  const cancelled = { status: 'cancelled', state: null, result: { outcome: 'cancelled' } } as const
+  const counts = { waiting: 5, running: 2, activated: 9, failed: 1, cancelled: 0 }
+  const moving = { step: 'move', progress: { unassign: { done: 1, failed: 0, left: 0 }, move: figures } }
+  const closing = {
+    step: 'close',
+    progress: { unassign: { done: 0, failed: 0, left: 0 }, move: { done: 8, failed: 2, left: 0 } },
+    steps: [],
+    waitsFor: { what: 'the close', until: '2026-12-01T06:00:00Z', why: 'late records' },
+  }
+  const closes = 'move 8 done, 2 failed, 0 left; waits for the close until 2026-12-01 06:00:00: late records'
   test.each<[string, Partial<RunInfo>, string]>([
-    [
-      'the wait',
-      {},
-      `activating; waits for ticket ${TICKET} until 2026-11-22 15:00:00: the carrier has to activate it`,
-    ],
+    ['the wait', {}, waiting],
     ['the outcome', { status: 'completed', result: { outcome: 'activated' } }, 'completed, activated'],
-    [
-      'the status alone, if the outcome repeats it',
-      { status: 'cancelled', state: null, result: { outcome: 'cancelled' } },
-      'cancelled',
-    ],
+    ['the status alone, if the outcome repeats it', cancelled, 'cancelled'],
     ['running, if nothing more is known', { state: null }, 'running'],
     ['counts and rate', { state: figures }, `running: 12,400 done, 3 failed, 87,597 left${pace}`],
-    [
-      'the outcomes in a batch',
-      { state: { counts: { waiting: 5, running: 2, activated: 9, failed: 1, cancelled: 0 }, left: 7 } },
-      'running: 9 activated, 1 failed, 7 left',
-    ],
-    [
-      'the figures of the current step',
-      { state: { step: 'move', progress: { unassign: { done: 1, failed: 0, left: 0 }, move: figures } } },
-      `move: 12,400 done, 3 failed, 87,597 left${pace}`,
-    ],
-    [
-      'all counts and the wait, between steps',
-      {
-        state: {
-          step: 'close',
-          progress: { unassign: { done: 0, failed: 0, left: 0 }, move: { done: 8, failed: 2, left: 0 } },
-          steps: [],
-          waitsFor: { what: 'the close', until: '2026-12-01T06:00:00Z', why: 'late records' },
-        },
-      },
-      'close: move 8 done, 2 failed, 0 left; waits for the close until 2026-12-01 06:00:00: late records',
-    ],
+    ['the outcomes in a batch', { state: { counts, left: 7 } }, 'running: 9 activated, 1 failed, 7 left'],
+    ['the figures of the current step', { state: moving }, `move: 12,400 done, 3 failed, 87,597 left${pace}`],
+    ['all counts and the wait, between steps', { state: closing }, `close: ${closes}`],
   ])('shows on one line %s', (_, over, line) => {
     expect(standOf(aRun(over)).line).toBe(line)
   })
 
   test('treats a new status as news, not new counts', () => {
     const later = { ...figures, done: 12_500, ratePerSecond: 50 }
-    const [now, then, end] = [
-      aRun({ state: figures }),
-      aRun({ state: later }),
-      aRun({ state: later, status: 'completed' }),
-    ].map(standOf)
-    expect(now?.line).not.toBe(then?.line)
-    expect(now?.news).toBe(then?.news)
-    expect(end?.news).not.toBe(then?.news)
+    const [now, then] = [standOf(aRun({ state: figures })), standOf(aRun({ state: later }))]
+    const end = standOf(aRun({ state: later, status: 'completed' }))
+    expect(now.line).not.toBe(then.line)
+    expect(now.news).toBe(then.news)
+    expect(end.news).not.toBe(then.news)
   })
 })
 

@@ -6,15 +6,14 @@ import { table } from '../../../cli/table.ts'
 
 describe('table', () => {
   test('aligns text left, figures right with thousands separators', () => {
-    expect(
-      table(
-        ['status', 'SIMs'],
-        [
-          ['Active', 1296],
-          ['Suspended', 4],
-        ],
-      ),
-    ).toEqual(['status      SIMs', '─────────  ─────', 'Active     1,296', 'Suspended      4'])
+    const rows = Object.entries({ Active: 1296, Suspended: 4 })
+
+    expect(table(['status', 'SIMs'], rows)).toEqual([
+      'status      SIMs',
+      '─────────  ─────',
+      'Active     1,296',
+      'Suspended      4',
+    ])
   })
 
   test('shows its head without any row', () => {
@@ -58,12 +57,8 @@ describe('wordsOf', () => {
 })
 
 test('requireSettings names all missing settings together', () => {
-  const ask = () =>
-    requireSettings({ DATABASE_URL: '', SMTP_URL: 'smtp://x', SERVICE_KEY: '' }, [
-      'DATABASE_URL',
-      'SMTP_URL',
-      'SERVICE_KEY',
-    ])
+  const given = { DATABASE_URL: '', SMTP_URL: 'smtp://x', SERVICE_KEY: '' }
+  const ask = () => requireSettings(given, ['DATABASE_URL', 'SMTP_URL', 'SERVICE_KEY'])
 
   expect(ask).toThrow(CommandFailure)
   expect(ask).toThrow(/^DATABASE_URL, SERVICE_KEY are not set/)

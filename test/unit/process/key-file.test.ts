@@ -1,18 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { readServiceKey } from '../../../process/read-service-key.ts'
-
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'simherd-key-'))
-})
-afterAll(() => rm(folder, { recursive: true }))
+import { temporaryFolder } from '../../setup/folder.ts'
 
 /** Reads the key from a file with these bytes. */
 async function readFrom(bytes: string | Buffer, other = ''): Promise<string> {
-  const file = join(folder, 'key')
+  const file = join(await temporaryFolder(), 'key')
   await writeFile(file, bytes)
   return readServiceKey({ SERVICE_KEY_FILE: file, SERVICE_KEY: other })
 }

@@ -19,36 +19,23 @@ const failed = (message: string, more: object = {}, cause?: unknown) =>
   Object.assign(new Error(message, { cause }), more)
 
 describe('a line of the log', () => {
+  const ofPostgres = failed('no', { detail: `Key (tag)=(${MEGABYTE})`, where: MEGABYTE, hint: MEGABYTE })
+  const caused = failed(MEGABYTE, {}, failed(MEGABYTE, {}, failed('last')))
+  const many = <T>(length: number, make: (n: number) => T) => Array.from({ length }, (_, n) => make(n))
   test.each<[string, (log: ReturnType<typeof createLog>) => void]>([
     ['a message', (log) => log.warn(MEGABYTE)],
     ['a message of bytes that JSON escapes', (log) => log.warn('\u0001"\\'.repeat(100_000))],
     ["a carrier's answer", (log) => log.warn({ reason: MEGABYTE }, 'a ticket failed')],
     [
       "a mail server's reply",
-      (log) => log.error({ err: failed('no', { response: MEGABYTE, responseCode: 550 }) }, 'no mail'),
+      (log) => log.error({ err: failed('no', { response: MEGABYTE, responseCode: 550 }) }, 'no'),
     ],
-    [
-      'an error of PostgreSQL',
-      (log) =>
-        log.error({ err: failed('no', { detail: `Key (tag)=(${MEGABYTE})`, where: MEGABYTE, hint: MEGABYTE }) }, 'no'),
-    ],
-    [
-      'an error, its stack and its causes',
-      (log) => log.error({ err: failed(MEGABYTE, {}, failed(MEGABYTE, {}, failed('last'))) }, 'no'),
-    ],
-    [
-      'many errors',
-      (log) => log.error({ err: new AggregateError(Array.from({ length: 1000 }, (_, n) => failed(`${n}`))) }, 'no'),
-    ],
+    ['an error of PostgreSQL', (log) => log.error({ err: ofPostgres }, 'no')],
+    ['an error, its stack and its causes', (log) => log.error({ err: caused }, 'no')],
+    ['many errors', (log) => log.error({ err: new AggregateError(many(1000, (n) => failed(`${n}`))) }, 'no')],
     ['a failure of Temporal', (log) => log.warn({ failure: nested(60), stackTrace: MEGABYTE }, 'Activity failed')],
-    [
-      'a list',
-      (log) => log.info({ faults: Array.from({ length: 10_000 }, (_, n) => ({ pointer: `/${n}` })) }, 'faults'),
-    ],
-    [
-      'many fields',
-      (log) => log.info(Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`field ${n}`, n])), 'fields'),
-    ],
+    ['a list', (log) => log.info({ faults: many(10_000, (n) => ({ pointer: `/${n}` })) }, 'faults')],
+    ['many fields', (log) => log.info(Object.fromEntries(many(5000, (n) => [`field ${n}`, n])), 'fields')],
     ['the name of a field', (log) => log.info({ [MEGABYTE]: 1, [`${MEGABYTE}y`]: 2 }, 'names')],
     ['what a child of the log always says', (log) => log.child({ reqId: 'r', host: MEGABYTE }).info('child')],
     ['halves of surrogate pairs', (log) => log.info({ text: '\ud83d'.repeat(10_000) }, '💩'.repeat(10_000))],
@@ -59,11 +46,8 @@ describe('a line of the log', () => {
     expect(Buffer.byteLength(line)).toBeLessThanOrEqual(MOST_BYTES)
     expect(line.endsWith('}\n')).toBe(true)
     expect(line.slice(0, -1)).not.toContain('\n')
-    expect(JSON.parse(line)).toMatchObject({
-      level: expect.any(Number),
-      time: expect.any(String),
-      msg: expect.any(String),
-    })
+    const [time, msg] = [expect.any(String), expect.any(String)]
+    expect(JSON.parse(line)).toMatchObject({ level: expect.any(Number), time, msg })
     expect(line).not.toMatch(/\\ud[89a-f]/i)
   })
 

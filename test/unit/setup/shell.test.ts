@@ -1,18 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { temporaryFolder } from '../../setup/folder.ts'
 import { openShell, type Shell } from '../../setup/shell.ts'
 
-let folder: string
 let shell: Shell
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'simherd-shell-'))
+  const folder = await temporaryFolder()
   shell = await openShell({ folder, cwd: folder, env: process.env })
-})
-afterEach(async () => {
-  await shell.end()
-  await rm(folder, { recursive: true })
+  onTestFinished(shell.end)
 })
 
 describe('run', () => {
