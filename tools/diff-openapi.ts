@@ -27,8 +27,8 @@ for (const path of DOCUMENTS) {
   const before = new Set(leavesOf(JSON.parse(text)))
   const after = new Set(leavesOf(JSON.parse(readFileSync(path, 'utf8'))))
   const lines = [
-    ...[...before.difference(after)].map((line) => `- ${line}`),
-    ...[...after.difference(before)].map((line) => `+ ${line}`),
+    ...[...before].flatMap((line) => (after.has(line) ? [] : [`- ${line}`])),
+    ...[...after].flatMap((line) => (before.has(line) ? [] : [`+ ${line}`])),
   ].toSorted((a, b) => a.slice(2).localeCompare(b.slice(2)))
   console.log([`${path}: ${lines.length} differences from ${commit}`, ...lines].join('\n'))
   if (lines.length > 0) process.exitCode = 1

@@ -1,6 +1,6 @@
 /** `simherd workflows list` */
 
-import type { RunStatus } from '../../adapters/temporal/read-run.ts'
+import type { RunStatus } from '../../domain/workflows/workflow.ts'
 import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { WorkflowType } from '../../domain/temporal/ids.ts'
 import { forTenant } from '../ask-service.ts'
