@@ -95,7 +95,7 @@ describe('a statement in slices', () => {
   test('is written once by several callers at once', async () => {
     const harness = await anEndedCycle()
     await overlapping(store, harness.tenantId, harness.slice, () => harness.asTenant(harness.slice))
-    const inTurn = await harness.rows(sql`select sim_id as id from statements order by id`)
+    const inTurn = await harness.rows(sql`select sim_id as id from statements order by statements.id`)
     await Promise.all([harness.prepare(), harness.prepare(), harness.prepare()])
     await Promise.all([close(harness), harness.prepare(), close(harness)])
 
