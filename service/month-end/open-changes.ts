@@ -107,7 +107,9 @@ async function openEach(tx: TenantTx, step: MonthEndStep, targets: readonly Chan
   const ids = steps.flatMap(({ id }) => id ?? [])
   const before = await ticketsThatExist(tx, ids)
   const fresh = steps.filter(({ id }) => id === null || !before.has(id))
-  const decided = (await decideEach(tx, step, fresh)).map((each) => ({ ...each, id: each.id ?? randomUUID() }))
+  const decided = (await decideEach(tx, step, fresh)).map(({ change, refusal }) => {
+    return { ...change, id: change.id ?? randomUUID(), refusal }
+  })
   const opened = decided.filter(({ refusal }) => refusal === undefined)
   const ticket = { ...askOf(step), tag: null, message: null, effectiveAt: new Date(cycle.endsAt), bulkId: null }
   await insertTickets(tx, opened, ticket)
@@ -136,50 +138,53 @@ const askOf = ({ kind, cycle }: MonthEndStep) => ({
   cause: { by: 'month-end' as const, cycle: cycle.key },
 })
 
-/** A change to begin. */
-interface NewChange extends ChangeTarget {
-  /** UUID of its ticket; null: a new one. */
-  readonly id: string | null
-}
-
 /**
  * Decides each change, given the state that its SIM will have after the tickets before it. A change that would do
  * nothing gets its ticket too. When its turn comes, it completes at once, or acts because a ticket before it failed.
+ *
+ * @returns each change with its SIM, the SIM's state after the tickets before it, and why its ticket is refused, if so
  */
-async function decideEach(tx: TenantTx, step: MonthEndStep, changes: readonly NewChange[]) {
+export async function decideEach<Change extends ChangeTarget>(
+  tx: TenantTx,
+  step: MonthEndStep,
+  changes: readonly Change[],
+) {
   const simIds = changes.map(({ simId }) => simId)
   const sims = new Map((await readSimStates(tx, simIds)).map((sim) => [sim.simId, sim]))
-  const before = await openTicketsOf(tx, simIds)
+  const open = await openTicketsOf(tx, simIds)
   const each = changes.flatMap((change) => {
     const sim = sims.get(change.simId)
-    const after = sim && (before.get(change.simId) ?? []).reduce<SimState>(stateAfter, sim)
-    return after === undefined ? [] : [{ ...change, after }]
+    if (sim === undefined) return []
+    const before = (open.get(change.simId) ?? []).reduce<SimState>(stateAfter, sim)
+    return [{ change, sim, before, ask: { ...askOf(step), poolId: change.poolId, tariffId: change.tariffId } }]
   })
   const unassignable = step.kind === 'move' ? await assignmentRefusals(tx, each) : new Map<string, TicketConflict>()
-  return each.map(({ after, ...change }) => {
-    const decision = decide(after, { ...askOf(step), poolId: change.poolId, tariffId: change.tariffId })
+  return each.map((one) => {
+    const decision = decide(one.before, one.ask)
     const impossible = decision.do === 'refuse' || (step.kind === 'return' && decision.do === 'nothing')
     const refusal: TicketConflict | undefined = impossible
-      ? { code: 'sim_state_conflict', detail: `SIM ${change.simId}: ${decision.detail}.` }
-      : unassignable.get(assignmentOf(after, change))
-    return { ...change, refusal }
+      ? { code: 'sim_state_conflict', detail: `SIM ${one.sim.simId}: ${decision.detail}.` }
+      : unassignable.get(assignmentOf(one))
+    return { ...one, refusal }
   })
 }
 
+interface PlannedChange {
+  readonly change: ChangeTarget
+  readonly before: SimState
+}
+
 /** A map key for the pool and tariff that a SIM is to have. Each is checked once for all its SIMs. */
-const assignmentOf = (after: SimState, { poolId, tariffId }: ChangeTarget): string =>
-  `${poolId ?? after.poolId ?? 0}/${tariffId ?? 0}`
+const assignmentOf = ({ change: { poolId, tariffId }, before }: PlannedChange): string =>
+  `${poolId ?? before.poolId ?? 0}/${tariffId ?? 0}`
 
 /** Why SIMs cannot get a pool and tariff, by {@link assignmentOf}. Pools are locked in the order of their ids. */
-async function assignmentRefusals(
-  tx: TenantTx,
-  each: readonly (ChangeTarget & { readonly after: SimState })[],
-): Promise<Map<string, TicketConflict>> {
+async function assignmentRefusals(tx: TenantTx, each: readonly PlannedChange[]): Promise<Map<string, TicketConflict>> {
   const places = new Map(
-    each.map((one) => [
-      assignmentOf(one.after, one),
-      { poolId: one.poolId ?? one.after.poolId, tariffId: one.tariffId },
-    ]),
+    each.map((one) => {
+      const { change, before } = one
+      return [assignmentOf(one), { poolId: change.poolId ?? before.poolId, tariffId: change.tariffId }]
+    }),
   )
   const refusals = new Map<string, TicketConflict>()
   for (const [name, place] of [...places].sort(([, a], [, b]) => (a.poolId ?? 0) - (b.poolId ?? 0))) {

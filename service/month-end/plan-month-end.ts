@@ -4,18 +4,16 @@
  * The charges are the lines that the close would write, from the same select. The conflicts are refusals of the
  * changes' tickets, by the same checks, or their failures so far: a month end does not retry a failed change unasked.
  */
-import { TicketType } from '../../domain/codes.ts'
 import type { PoolChange } from '../../domain/month-end/month-end.ts'
 import { type Conflict, MOST_NAMED, type MonthEndPlan, type PlannedPool } from '../../domain/month-end/plan.ts'
-import { decide, type SimState, stateAfter } from '../../domain/tickets/decisions.ts'
+import { type SimState, stateAfter } from '../../domain/tickets/decisions.ts'
 import { type Cycle, nextCycle } from '../../domain/time/cycle.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { type LockedSim, readSimStates } from '../sims/rows/sim-state.ts'
-import { placeRefusal, type TicketConflict } from '../tickets/open-ticket.ts'
-import { openTicketsOf, type TicketRecord } from '../tickets/rows/tickets.ts'
+import type { LockedSim } from '../sims/rows/sim-state.ts'
 import { cycleNamed, tenantSettings } from '../usage/rows/cycles.ts'
 import { openCycle, openWhole } from '../usage/rows/open-cycle.ts'
 import { changedSince } from '../usage/rows/restatements.ts'
+import { decideEach } from './open-changes.ts'
 import { type Capacities, readCapacities } from './read-capacities.ts'
 import { queuedChanges, renewals } from './rows/changes.ts'
 import { adjustmentNow, type PoolCharges, plainPools, poolCharges, takenBack } from './rows/plan.ts'
@@ -137,77 +135,46 @@ async function goThroughChanges(tx: TenantTx, cycle: Cycle, capacities: Capaciti
   const first: PoolChange[] = []
   const conflicts: Conflict[] = []
   const counts = { changes: 0, conflicts: 0, moves: 0, unassignments: 0 }
-  const conflictOf = conflictsOf(tx, cycle.key)
   for (let afterSimId = 0; ; ) {
     const page = await queuedChanges(tx, cycle, { afterSimId, limit: PAGE })
-    const simIds = page.map(({ simId }) => simId)
-    const sims = new Map((await readSimStates(tx, simIds)).map((sim) => [sim.simId, sim]))
-    const open = await openTicketsOf(tx, simIds)
+    const leaving = await decideEach(
+      tx,
+      { cycle, kind: 'unassign' },
+      page.filter(({ unassign }) => unassign),
+    )
+    const moving = await decideEach(
+      tx,
+      { cycle, kind: 'move' },
+      page.filter(({ unassign }) => !unassign),
+    )
     const applied: { sim: LockedSim; after: SimState }[] = []
-    for (const { state, ticketId: _, code, detail, leftToOther, ...change } of page) {
+    for (const decided of [...leaving, ...moving].toSorted((a, b) => a.sim.simId - b.sim.simId)) {
+      const { sim, before, ask, refusal } = decided
+      const { state, ticketId: _, code, detail, leftToOther, ...change } = decided.change
       const { simId, iccid, unassign } = change
-      const sim = sims.get(simId)
-      if (sim === undefined) continue
-      const before = open.get(simId) ?? []
       if (leftToOther) {
-        applied.push({ sim, after: before.reduce<SimState>(stateAfter, sim) })
+        applied.push({ sim, after: before })
         continue
       }
       counts.changes += 1
       if (first.length < MOST_NAMED.changes) first.push(change)
       // Only a person can restart a failed change.
-      const failed = state === 'failed' ? { code: code ?? '', detail: detail ?? '' } : undefined
-      const conflict = failed ?? (await conflictOf(sim, before, change))
+      const conflict = state === 'failed' ? { code: code ?? '', detail: detail ?? '' } : refusal
       if (conflict !== undefined) {
         counts.conflicts += 1
         if (conflicts.length < MOST_NAMED.conflicts) conflicts.push({ simId, iccid, ...conflict })
         continue
       }
-      applied.push({ sim, after: stateAfter(sim, askOf(change, cycle.key)) })
+      applied.push({ sim, after: stateAfter(sim, ask) })
       counts[unassign ? 'unassignments' : 'moves'] += 1
     }
     await capacities.apply(applied)
     if (page.length < PAGE) break
-    afterSimId = simIds.at(-1) ?? afterSimId
+    afterSimId = page.at(-1)?.simId ?? afterSimId
   }
   const { moves, unassignments } = counts
   return {
     changes: { count: counts.changes, first, more: counts.changes - first.length, moves, unassignments },
     conflicts: { count: counts.conflicts, first: conflicts, more: counts.conflicts - conflicts.length },
-  }
-}
-
-/** The request of the month end's ticket for a change. */
-const askOf = ({ poolId, tariffId, unassign }: PoolChange, cycle: string) => ({
-  type: TicketType.Provision,
-  poolId,
-  tariffId,
-  unassign,
-  cause: { by: 'month-end' as const, cycle },
-})
-
-/**
- * The conflicts of a change, as for its ticket behind the SIM's open tickets. A change without effect is no conflict:
- * its ticket completes at once.
- */
-function conflictsOf(tx: TenantTx, cycle: string) {
-  const refusals = new Map<string, TicketConflict | undefined>()
-  return async (
-    sim: LockedSim,
-    open: readonly TicketRecord[],
-    change: PoolChange,
-  ): Promise<TicketConflict | undefined> => {
-    const ask = askOf(change, cycle)
-    const before = open.reduce<SimState>(stateAfter, sim)
-    const decision = decide(before, ask)
-    if (decision.do === 'refuse') {
-      return { code: 'sim_state_conflict', detail: `SIM ${sim.simId}: ${decision.detail}.` }
-    }
-    if (change.unassign) return undefined
-    const after = { poolId: change.poolId ?? before.poolId, tariffId: change.tariffId ?? before.tariffId }
-    // Checks each pool and tariff once for all SIMs.
-    const key = `${after.poolId}/${change.tariffId}`
-    if (!refusals.has(key)) refusals.set(key, await placeRefusal(tx, after, change.tariffId))
-    return refusals.get(key)
   }
 }

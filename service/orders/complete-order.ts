@@ -41,7 +41,7 @@ export async function completeOrder(
     mustBeAllowed(orderId, whyNotSoMany(given.sims.length, order.quantity))
     await addGiven(tx, orderId, given)
   }
-  return takeStep(tx, { order, step: 'complete' })
+  return takeStep(tx, order, 'complete')
 }
 
 /**

@@ -34,7 +34,7 @@ export async function shipOrder(
   mustBeAllowed(id, whyNotThere({ ...order, ...address }))
   await addGiven(tx, id, given)
   const { shippingCarrier, trackingNumber } = shipment
-  return takeStep(tx, { order, step: 'ship', change: { ...address, shippingCarrier, trackingNumber } })
+  return takeStep(tx, order, 'ship', { ...address, shippingCarrier, trackingNumber })
 }
 
 /** The address fields that the shipment gives. */

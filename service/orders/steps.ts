@@ -63,11 +63,9 @@ export async function recordOrderEvent(tx: TenantTx, order: OrderRecord): Promis
  */
 export async function takeStep(
   tx: TenantTx,
-  {
-    order,
-    step,
-    change = {},
-  }: { readonly order: OrderRecord; readonly step: OrderStep; readonly change?: OrderChange },
+  order: OrderRecord,
+  step: OrderStep,
+  change: OrderChange = {},
 ): Promise<OrderStatusResponse> {
   const after = { ...order, ...change, status: ORDER_STEPS[step].to }
   await writeOrder(tx, after)
@@ -93,7 +91,7 @@ export async function noteOrder(tx: TenantTx, order: OrderRecord, after: OrderRe
 }
 
 const simpleStep = (step: OrderStep) => async (tx: TenantTx, id: number) =>
-  takeStep(tx, { order: await orderFor(tx, id, step), step })
+  takeStep(tx, await orderFor(tx, id, step), step)
 
 /** Cancels a Pending order. @throws ServiceError `order_not_found`, `order_not_pending` */
 export const cancelOrder = simpleStep('cancel')
@@ -114,4 +112,4 @@ export const deliverOrder = simpleStep('deliver')
 
 /** Marks a Pending or Processing order as Failed. @throws ServiceError `order_not_found`, `order_state_conflict` */
 export const failOrder = async (tx: TenantTx, id: number, failureReason: string): Promise<OrderStatusResponse> =>
-  takeStep(tx, { order: await orderFor(tx, id, 'fail'), step: 'fail', change: { failureReason } })
+  takeStep(tx, await orderFor(tx, id, 'fail'), 'fail', { failureReason })

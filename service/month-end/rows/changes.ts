@@ -96,14 +96,15 @@ export async function queuedChanges(
   const { rows } = await sql<QueuedChangeState>`
     select s.id as "simId", s.iccid, s.pending_pool_id as "poolId", s.pending_tariff_id as "tariffId",
            s.pending_unassign as unassign, coalesce(m.outcome, 'queued') as state, m.ticket_id as "ticketId", m.code,
-           m.detail,
-           exists (select 1 from month_end_changes e
-                    where e.sim_id = s.id and e.outcome = 'open' and e.kind <> 'return'
-                      and (e.cycle_key <> ${cycle.key} or e.kind <> ${kindNow})) as "leftToOther"
+           m.detail, e.sim_id is not null as "leftToOther"
       from sims s
       left join month_end_changes m
         on m.tenant_id = s.tenant_id and m.cycle_key = ${cycle.key} and m.sim_id = s.id and m.outcome <> 'complete'
        and m.kind = ${kindNow}
+      left join lateral (
+        select sim_id from month_end_changes
+         where sim_id = s.id and outcome = 'open' and kind <> 'return'
+           and (cycle_key <> ${cycle.key} or kind <> ${kindNow}) limit 1) e on true
      where s.tenant_id = ${mine} and s.pending_since < ${new Date(cycle.endsAt)} and s.id > ${afterSimId}
            ${kind === undefined ? sql`` : sql`and s.pending_unassign = ${kind === 'unassign'}`}
      order by s.id limit ${limit}`.execute(tx.q)

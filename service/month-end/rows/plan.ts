@@ -1,25 +1,12 @@
 /** The sums behind the plan of a month end. Only reads, takes no locks, and adds up in the database, not in memory. */
 import { sql } from 'kysely'
+import type { PlannedPool } from '../../../domain/month-end/plan.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { differences, linesNow, type StatementSum } from './statement-lines.ts'
 
 /** Sums of a pool's statement lines. Money in micro-units of the currency. */
-export interface PoolCharges {
-  /** 0: outside pools. */
-  readonly poolId: number
-  readonly poolName: string
-  readonly lines: number
-  readonly usageBytes: number
-  readonly voiceSeconds: number
-  readonly smsCount: number
-  readonly limitBytes: number
-  readonly overageBytes: number
-  readonly feeMicro: number
-  readonly smsMicro: number
-  readonly voiceMicro: number
-  readonly overageMicro: number
-}
+export type PoolCharges = Readonly<Omit<PlannedPool, 'nextLimitBytes' | 'totalMicro'>>
 
 const stated = (tx: TenantTx, cycleKey: string) => sql`
   select * from statements

@@ -49,7 +49,8 @@ const BEFORE_ALL: Place = { adjusts: '', poolId: -1, simId: ALL_SIMS }
  */
 export async function writeSlice(tx: TenantTx, cycle: Cycle, rows: number = ALL_SIMS): Promise<boolean> {
   const last = await lockProgress(tx, cycle)
-  const next = (await nextOwn(tx, cycle, last, rows)) ?? (await nextAdjusted(tx, cycle, last, rows))
+  const own = last.adjusts === '' ? await nextPart(tx, cycle, last, rows) : undefined
+  const next = own ?? (await nextAdjusted(tx, cycle, last, rows))
   if (next === undefined) return true
   const { adjusts, part } = next
   await lockPools(tx, ledgerOf(cycle, adjusts), part.poolIds)
@@ -92,11 +93,6 @@ async function lockProgress(tx: TenantTx, cycle: Cycle): Promise<Place> {
 interface Next {
   readonly adjusts: string
   readonly part: StatementPart
-}
-
-/** The next of the cycle's own lines. */
-async function nextOwn(tx: TenantTx, cycle: Cycle, last: Place, rows: number): Promise<Next | undefined> {
-  return last.adjusts === '' ? nextPart(tx, cycle, last, rows) : undefined
 }
 
 /** The next changed pools of closed cycles. A mark before the last stated place is left to the next statement. */

@@ -1,9 +1,10 @@
 /** Writes SIMs: import, tag, queued changes and watchdog settings. The state changed by tickets is in sim-state.ts. */
 import { type RawBuilder, sql } from 'kysely'
-import { SimStatus, SimType, type WatchdogMode } from '../../../domain/codes.ts'
+import { SimStatus, SimType } from '../../../domain/codes.ts'
 import { ServiceError } from '../../../domain/errors.ts'
-import type { SimWatchdogChange } from '../../../domain/sims/sim.ts'
+import type { SimWatchdogChange, StoredSim } from '../../../domain/sims/sim.ts'
 import type { ImportedSim } from '../../../domain/sims/sim-import.ts'
+import type { WatchdogSettings } from '../../../domain/watchdog/settings.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 import { settingsColumns } from '../../pools/rows/pools.ts'
@@ -60,20 +61,10 @@ export async function insertableSims(tx: TenantTx, sims: readonly ImportedSim[])
   return inserted
 }
 
-/** The part of a SIM that decides changes to its tag, queued change and watchdog settings. */
-export interface LockedSimRecord {
-  readonly tag: string
-  readonly status: SimStatus
-  readonly poolId: number | null
-  readonly tariffId: number | null
-  readonly pendingPoolId: number | null
-  readonly pendingTariffId: number | null
-  readonly pendingUnassign: boolean
-  readonly watchdogMode: WatchdogMode | null
-  readonly warningThresholdPct: number | null
-  readonly enableBurnRateAlerts: boolean | null
-  readonly isWatchdogExempt: boolean
-}
+/** The part of a SIM that decides changes to its tag, queued change and own watchdog settings. */
+export type LockedSimRecord = WatchdogSettings &
+  Pick<StoredSim, 'tag' | 'status' | 'poolId' | 'tariffId' | 'isWatchdogExempt'> &
+  Pick<StoredSim, 'pendingPoolId' | 'pendingTariffId' | 'pendingUnassign'>
 
 /** Locks a SIM and reads the part that callers change directly. @throws ServiceError `sim_not_found` */
 export async function lockSimRecord(tx: TenantTx, id: number): Promise<LockedSimRecord> {

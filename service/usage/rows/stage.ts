@@ -110,19 +110,14 @@ const content = (simId: RawBuilder<unknown>) =>
     sql` and `,
   )
 
-/** Records that left the stage. */
-export interface StageResult {
-  /** Indices of records of unknown SIMs. */
-  readonly strangers: readonly number[]
-  readonly known: readonly KnownRecord[]
-}
-
 /**
  * Finds SIM and pool of every staged record. Records of unknown SIMs leave the stage, and so do records with a stored
  * identity. Subqueries, rather than joins, keep PostgreSQL to looking up each record: it has no statistics of the
  * stage.
+ *
+ * @returns indices of the records of unknown SIMs, and the known records
  */
-export async function placeRecords(tx: TenantTx): Promise<StageResult> {
+export async function placeRecords(tx: TenantTx) {
   await sql`
     update usage_stage u
        set (sim_id, pool_id, is_same) = (
@@ -137,10 +132,11 @@ export async function placeRecords(tx: TenantTx): Promise<StageResult> {
       delete from usage_stage where pool_id is null or is_same is not null returning n, is_same
     )
     select is_same as "isSame", array_agg(n order by n) as indices from gone group by is_same`.execute(tx.q)
-  return {
-    strangers: rows.flatMap(({ isSame, indices }) => (isSame === null ? indices : [])),
-    known: rows.flatMap(({ isSame, indices }) => (isSame === null ? [] : indices.map((index) => ({ index, isSame })))),
-  }
+  const strangers = rows.flatMap(({ isSame, indices }) => (isSame === null ? indices : []))
+  const known = rows.flatMap(({ isSame, indices }): KnownRecord[] =>
+    isSame === null ? [] : indices.map((index) => ({ index, isSame })),
+  )
+  return { strangers, known }
 }
 
 /**
