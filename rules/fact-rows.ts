@@ -13,7 +13,6 @@ export interface Windows {
   readonly until: Date
 }
 
-/** A SIM's pool, as its SIMs see it. */
 export interface PoolOfSims extends PoolWatchdogSettings {
   readonly name: string
   readonly usageBytes: number
@@ -49,7 +48,6 @@ export interface WindowSums {
   readonly dayMessages: number
 }
 
-/** A pool, with the data of its rows. */
 export interface PoolFactRow {
   readonly poolId: number
   readonly poolName: string
@@ -120,7 +118,6 @@ export interface FeedRow extends FeedTimes {
   readonly newestAt: Date | null
 }
 
-/** Figures that a SIM is judged by. */
 export interface JudgedFigures extends Figures {
   /** Bytes used in the cycle, in all pools. */
   readonly cycleBytes: number
@@ -129,6 +126,5 @@ export interface JudgedFigures extends Figures {
 export interface DeviceChange {
   /** 1 for the SIM's first change. */
   readonly n: number
-  /** Of the new device. */
   readonly imei: string
 }

@@ -55,7 +55,6 @@ export interface Moment extends Instant {
   readonly windows: Windows
 }
 
-/** The moment of an evaluation in its cycle. */
 export function momentOf(of: Instant): Moment {
   const { at, cycle, billingCycle, feedTimes } = of
   const asOf = Math.min(at, cycle.endsAt)
@@ -91,7 +90,6 @@ const cyclePct = (cycle: Cycle, ms: number): number => (100 * ms) / lengthMs(cyc
 const elapsedPct = (cycle: Cycle, at: number): number =>
   Math.min(100, Math.max(0, cyclePct(cycle, at - cycle.startsAt)))
 
-/** Facts about an instant's place in its cycle. */
 export const cycleFacts = (cycle: Cycle, at: number) => ({
   elapsedPct: elapsedPct(cycle, at),
   cycleHours: lengthMs(cycle) / HOUR_MS,
@@ -136,7 +134,6 @@ export function burnFacts(
   }
 }
 
-/** The row that the facts of a SIM are computed from. */
 export type SimFactRow = SimRow & JudgedFigures & WindowSums
 
 /** Computes one fact from the row of its subject. */

@@ -41,7 +41,6 @@ export type Cost = 'row' | 'window' | 'scan'
  */
 export type WithTime = 'still' | 'ages' | 'falls' | 'expires' | 'elsewhere'
 
-/** A value for all kinds of subject, or one for each. */
 type BySubject<T> = T | Partial<Readonly<Record<SubjectKind, T>>>
 
 /** Attributes that most facts leave out. */
@@ -309,7 +308,6 @@ export type FactsOf<S extends SubjectKind> = {
 export type SimFacts = FactsOf<'sim'>
 export type PoolFacts = FactsOf<'pool'>
 export type TenantFacts = FactsOf<'tenant'>
-/** Facts of any subject, by name. */
 export type Facts = Readonly<Record<string, FactValue>>
 
 /** A fact as one kind of subject has it. */
@@ -341,7 +339,6 @@ export interface Fact {
 /** Whether its value is a number, and not a code. */
 export const isMeasure = ({ type, codes }: Fact): boolean => (type === 'number' || type === 'integer') && codes === null
 
-/** The value for one kind of subject. */
 const ofSubject = <T extends string>(values: BySubject<T>, subject: SubjectKind, otherwise: T): T =>
   typeof values === 'string' ? values : (values[subject] ?? otherwise)
 

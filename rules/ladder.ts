@@ -17,7 +17,6 @@ export interface Ladder {
   readonly every: number | null
 }
 
-/** The parts of a rule that its ladder works with. */
 interface LadderRule {
   readonly level: LogLevel
   readonly conditions: Group

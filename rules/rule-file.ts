@@ -9,10 +9,8 @@ import { strictObject } from '../domain/schema.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
 import { SUBJECT_KINDS } from '../domain/watchdog/subject.ts'
 
-/** One of some words. */
 export const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description: `${description}: ${values.join(', ')}` })
-/** The labels of a code table. */
 export const labels = <T extends string>(table: Readonly<Record<T, number>>) =>
   Object.keys(table).filter((l): l is T => l in table)
 
@@ -54,7 +52,6 @@ const Match = strictObject(
 )
 export type Match = Static<typeof Match>
 
-/** Which SIMs a rule suspends, after how long, and until when. */
 const Suspend = strictObject(
   {
     target: oneOf(SUSPEND_TARGETS, 'Whom to stop; self for a SIM, the others for a pool'),
@@ -73,7 +70,6 @@ export type Suspend = Static<typeof Suspend>
 const Message = (what: string) =>
   Type.String({ minLength: 1, maxLength: 1000, description: `${what}; {{fact}} stands for a fact’s value` })
 
-/** Steps of a value at which a rule reports again. */
 export const LadderFile = strictObject(
   {
     fact: Type.String({ maxLength: 60, description: 'The fact whose value is told step by step: a number' }),

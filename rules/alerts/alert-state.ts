@@ -107,13 +107,11 @@ export const isSame = (one: AlertState, other: AlertState): boolean => Value.Equ
 /** Scope of an alert: the cycle's key if the rule starts again with each cycle, otherwise empty. */
 export const scopeOf = (rule: Rule, cycleKey: string): string => (rule.cycleBound ? cycleKey : '')
 
-/** The scopes of the alerts decided at a moment. */
 export const scopesAt = ({ cycle, isEnded }: Moment): string[] => (isEnded ? [cycle.key] : [cycle.key, ''])
 
 /** Whether a rule is decided at a moment. In an ended cycle, only rules that start again with each cycle are. */
 export const isDecidedAt = ({ cycleBound }: Rule, { isEnded }: Moment): boolean => cycleBound || !isEnded
 
-/** The stored state of one alert. */
 export interface StoredAlert {
   readonly rule: string
   readonly kind: SubjectKind

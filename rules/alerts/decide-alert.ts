@@ -26,7 +26,6 @@ export type Wish = 'over' | 'clear' | 'standDown' | 'keep'
 /** The reason why a telling or a wish is left out. */
 export type AlertReason = WithholdReason | 'pending' | 'told' | 'error' | 'withdrawn'
 
-/** Something that a rule in shadow would have done. */
 export interface ShadowTelling extends Telling {
   readonly does: ShadowAct
 }

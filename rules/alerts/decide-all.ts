@@ -22,10 +22,8 @@ export interface AlertSubject extends Subject {
   readonly poolId: number | null
 }
 
-/** A subject and the outcomes of its rules. */
 export type EvaluatedSubject = SubjectFacts & { readonly outcomes: readonly RuleOutcome[] }
 
-/** The result of one rule for one subject. */
 export interface Evaluation extends DecidedAlert {
   readonly about: AlertSubject
   readonly subject: SubjectFacts
@@ -46,7 +44,6 @@ export interface Decisions {
   readonly withdrawals: readonly Withdrawal[]
 }
 
-/** The subjects of a batch. */
 export interface Deciding {
   readonly evaluated: readonly EvaluatedSubject[]
   /** Removed subjects. */
@@ -60,7 +57,6 @@ interface OfBatch extends Circumstances {
   readonly poolAlerts: readonly StoredAlert[]
 }
 
-/** Decides all alerts of the subjects, and of removed subjects. */
 export function decideAll(batch: OfBatch, { evaluated, gone, stored }: Deciding, guardOf: GuardAnswers): Decisions {
   const { moment, rules } = batch
   const bySubject = Map.groupBy(stored, subjectKey)

@@ -45,7 +45,6 @@ export interface Around<A = StoredAlert> extends Circumstances {
   readonly guardOf: GuardAnswers<A>
 }
 
-/** The decision on the alert of one rule. */
 export interface DecidedAlert<A = StoredAlert> {
   readonly outcome: RuleOutcome
   readonly scope: string

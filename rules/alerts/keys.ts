@@ -36,7 +36,6 @@ export function stepOfPart(part: string): number | null {
   return step === undefined ? null : Number(step)
 }
 
-/** The last part without its step. */
 export const withoutStep = (part: string): string => part.replace(/\/at-[\d.e+]+$/, '')
 
 function episodePart(rule: Rule, state: AlertState): string {

@@ -11,7 +11,6 @@ import type { TellingKind } from './keys.ts'
 /** Blanks around the name are cut afterwards: a pattern that did so would try each of them again. */
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g
 
-/** The names in a template's placeholders, in order. */
 export const placeholdersOf = (template: string): string[] =>
   [...template.matchAll(PLACEHOLDER)].map(([, name]) => (name ?? '').trim())
 

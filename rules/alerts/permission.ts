@@ -2,7 +2,6 @@
 import { type LogLevel, WatchdogMode } from '../../domain/codes.ts'
 import type { Stage } from '../rule-file.ts'
 
-/** The permitted effects of a rule. */
 export interface Permission {
   /** Whether to write entries to the watchdog log, which the tenant reads. */
   readonly log: boolean

@@ -12,7 +12,6 @@ interface Observation {
   readonly now: number
 }
 
-/** The state after an outcome. */
 export function nextState(state: AlertState, observed: Observation): AlertState {
   const { outcome, now } = observed
   const { once } = outcome.rule.event.params
@@ -38,7 +37,6 @@ export function nextState(state: AlertState, observed: Observation): AlertState 
   }
 }
 
-/** The state of an alert whose rule no longer covers its subject. */
 export const withdrawnState = (state: AlertState, now: number): AlertState => ({
   ...state,
   phase: 'resolved',

@@ -27,7 +27,6 @@ export interface OpenSilence {
   readonly endsAt: number
 }
 
-/** The subject of a notice. */
 interface Mailable {
   readonly rule: string
   readonly level: LogLevel
@@ -51,7 +50,6 @@ interface QuietByAlert {
   readonly by: string
 }
 
-/** The reason to hold back notices. */
 export type Quiet = QuietBySilence | QuietByAlert
 
 /** The silence that holds back a notice the longest; null if none does. */
@@ -110,7 +108,6 @@ export interface Inhibitor extends Subject {
   readonly measure: string
 }
 
-/** An alert that may be inhibited. */
 interface Inhibitable {
   readonly rule: Rule
   readonly level: LogLevel
@@ -134,7 +131,6 @@ export function inhibitorOf(
   return found === undefined ? null : { reason: 'inhibited', by: found.rule }
 }
 
-/** Rules by their name. */
 export const byName = (rules: readonly Rule[]): ReadonlyMap<string, Rule> =>
   new Map(rules.map((rule) => [rule.name, rule]))
 
@@ -144,13 +140,11 @@ export function isTold(state: AlertState): boolean {
   return isFiring(state) && (mailed.includes(`fired${part}`) || withheld.includes('silenced'))
 }
 
-/** An alert that may inhibit others. */
 export interface PossibleInhibitor extends Subject {
   readonly rule: string
   readonly state: AlertState
 }
 
-/** The inhibitors among alerts. */
 export function inhibitorsAmong(alerts: readonly PossibleInhibitor[], rules: ReadonlyMap<string, Rule>): Inhibitor[] {
   return alerts.flatMap(({ rule: name, kind, id, state }) => {
     const rule = rules.get(name)
@@ -160,7 +154,6 @@ export function inhibitorsAmong(alerts: readonly PossibleInhibitor[], rules: Rea
   })
 }
 
-/** The inhibitors among alerts of pools, by pool. */
 export const inhibitorsByPool = (
   alerts: readonly PossibleInhibitor[],
   rules: ReadonlyMap<string, Rule>,

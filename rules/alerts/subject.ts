@@ -11,7 +11,6 @@ interface Of<K extends SubjectKind, Row, F> extends Subject {
   readonly row: Row
   readonly facts: F
 }
-/** A subject, its row, and its facts. */
 export type SubjectFacts =
   | Of<'sim', SimRow & JudgedFigures, SimFacts>
   | Of<'pool', PoolFactRow, PoolFacts>
@@ -20,7 +19,6 @@ export type SubjectFacts =
 /** Kinds of subjects in a sentence. */
 export const NOUNS = { sim: 'SIM', pool: 'pool', tenant: 'tenant' } as const
 
-/** The name people use for a subject. */
 export function subjectLabel(subject: SubjectFacts): string {
   switch (subject.kind) {
     case 'sim':
@@ -55,7 +53,6 @@ export function modeOf(subject: SubjectFacts): WatchdogMode {
   }
 }
 
-/** The properties by which rules match a subject. */
 export function matchedOf(subject: SubjectFacts, tenantId: string): MatchProperties {
   switch (subject.kind) {
     case 'sim': {

@@ -4,7 +4,6 @@ import type { AlertState } from './alert-state.ts'
 import { type AlertName, keyOfTelling, withoutStep } from './keys.ts'
 import type { Telling } from './telling.ts'
 
-/** A notice that an alert fires. */
 interface FiringNotice {
   readonly key: string
   /** Last part of the key. */

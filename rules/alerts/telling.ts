@@ -62,7 +62,6 @@ interface Mark {
 }
 const markOf = ({ kind, part }: Mark): string => `${kind}${part}`
 
-/** Finds due tellings on each channel. */
 export function tell(state: AlertState, asked: AlertQuestion) {
   const { told, mailed } = state
   const log = dueOn(told, state, asked, asked.permission.log)
@@ -109,7 +108,6 @@ function dueOn(
   return changed.filter((mark) => !marks.includes(markOf(mark)))
 }
 
-/** The end of the last reported firing. */
 function endOf(marks: readonly string[]): Mark[] {
   const last = marks.findLast((mark) => mark.startsWith('fired') || mark.startsWith('resolved'))
   return last?.startsWith('fired') === true ? [{ kind: 'resolved', part: last.slice('fired'.length) }] : []

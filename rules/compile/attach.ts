@@ -58,7 +58,6 @@ export function attacher(rules: readonly CompiledRule[], mostKept: number = MOST
     return branch
   }
 
-  /** The branch behind a fork for a tag. */
   function behind(fork: Fork, tag: string | null): Branch {
     const isFit = tag !== null && fork.fits(tag)
     const known = isFit ? fork.fitting : fork.other

@@ -116,7 +116,6 @@ const notEqual: CompiledComparison = {
 /** From this length on, a set is faster than a list. */
 const LONG_LIST = 8
 
-/** Looks for a fact in a list. */
 const listed = (isIn: boolean): CompiledComparison => ({
   isMet: (a, b) => isScalar(a) && Array.isArray(b) && b.includes(a) === isIn,
   withValue(place, operand, ends) {

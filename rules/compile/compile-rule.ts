@@ -13,7 +13,6 @@ export interface CompiledRule {
   readonly rule: Rule
   /** See `factsReadBy`. */
   readonly reads: readonly string[]
-  /** Whether the conditions are met. */
   readonly holds: Decide
   /** Whether the clear conditions are met; null if the rule has none. */
   readonly clear: Decide | null

@@ -17,7 +17,6 @@ import { type Fact, type Facts, factsOf } from '../facts.ts'
 import type { Rule } from '../rule.ts'
 import { isMet } from './leaves.ts'
 
-/** A change of one fact. */
 export interface NearestMove {
   readonly fact: string
   readonly from: FactValue
@@ -36,9 +35,7 @@ export function goalOf({ conditions, clear }: Pick<Rule, 'conditions' | 'clear'>
   return clear === null ? { not: conditions } : { all: [{ not: conditions }, clear] }
 }
 
-/** Most ways in the result. */
 const MOST_WAYS = 6
-/** Most items of a list to try. */
 const MOST_ITEMS = 50
 
 /** The ways to an unmet goal, the nearest first; none if it is met, or if no such way was found. */
@@ -80,7 +77,6 @@ const distance = ({ from, to, by }: NearestMove): number =>
     ? Number.MAX_VALUE
     : Math.abs(by) / Math.max(Math.abs(from), Math.abs(to), Number.MIN_VALUE)
 
-/** The facts once they have moved: just as far as is enough. */
 export const afterMoves = (facts: Facts, moves: readonly NearestMove[]): Facts => ({
   ...facts,
   ...Object.fromEntries(moves.map((move) => [move.fact, valueAfter(move)])),

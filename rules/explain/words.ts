@@ -11,7 +11,6 @@ import { factsOf } from '../facts.ts'
 import { answered } from './leaves.ts'
 import type { NearestMove } from './nearest-moves.ts'
 
-/** Most items of a list to show. */
 const MOST_ITEMS = 10
 
 /** A value of a fact: with its unit, codes by their label. @param others numbers that it must not read as */
@@ -71,5 +70,4 @@ export function moveWords({ fact, from, to, direction, by, isBeyond }: NearestMo
   return `${fact} ${direction} by ${isBeyond ? `more than ${change},` : change} ${where}`
 }
 
-/** When time alone does it. */
 export const inTimeWords = (at: number, timeZone: string): string => `at ${instant(at, timeZone)} if nothing comes`

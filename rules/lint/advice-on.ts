@@ -19,7 +19,6 @@ const CYCLE: readonly string[] = ['cycleHours', 'daysUntilRenewal']
 /** A clear closer to the firing value than this share of it is crossed by noise. */
 const NEAR = 0.05
 
-/** Everything that one rule alone shows. */
 export const adviceOn = (rule: Rule): Remark[] => [
   ...checkClear(rule),
   ...checkEvidence(rule),

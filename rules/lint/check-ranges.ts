@@ -6,12 +6,10 @@ import type { Ladder } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
 import type { LintCode } from '../rule-file.ts'
 
-/** A finding of one check. */
 export interface Remark {
   /** JSON pointer into the rule's file. */
   readonly pointer: string
   readonly code: LintCode
-  /** The finding in words. */
   readonly says: string
 }
 

@@ -13,7 +13,6 @@ import { below, hintForFact, isRecord, type Report } from './faults.ts'
 const PARAMS = '/event/params'
 const DAY_MS = 86_400_000
 
-/** Fields of `match` that each kind of subject has. */
 const MATCHES: Readonly<Record<SubjectKind, readonly string[]>> = {
   sim: ['tenant', 'pool', 'tag', 'tariffType'],
   pool: ['tenant', 'pool', 'tariffType'],
@@ -25,7 +24,6 @@ const TARGETS: Readonly<Record<SubjectKind, readonly string[]>> = {
   tenant: [],
 }
 
-/** Reports fields of `match` that the subject does not have. */
 export function checkMatch(match: unknown, subject: SubjectKind, report: Report): void {
   if (!isRecord(match)) return
   for (const key of Object.keys(match)) {

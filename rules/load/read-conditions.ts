@@ -19,7 +19,6 @@ import { BOUNDS } from '../rule-file.ts'
 import { below, hintForFact, isRecord, type Report } from './faults.ts'
 import { readOperand } from './read-operand.ts'
 
-/** Shared conditions, as in their file. */
 export interface SharedSource {
   readonly subject: SubjectKind
   readonly conditions: unknown

@@ -15,7 +15,6 @@ import { below, type FaultList, keysOf, type Report, type TextPlace } from './fa
  */
 const BIDI_CONTROL = /\p{Bidi_Control}/u
 
-/** A file parsed as JSON. */
 export interface ReadSource {
   readonly file: string
   readonly value: unknown
@@ -68,7 +67,6 @@ function checkText(
   return { value, report }
 }
 
-/** Why a text is not JSON, and where. */
 interface TextFault extends TextPlace {
   readonly error: string
 }

@@ -109,7 +109,6 @@ const BY_LADDER: Json = {
   },
 }
 
-/** The schema of a rule file as an object. */
 export function ruleFileSchema(): Json {
   const operators = Object.entries(OPERATORS).flatMap(([name, { meaning }]) => [
     [name, `The fact ${meaning} the value`] as const,

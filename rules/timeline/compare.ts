@@ -8,7 +8,6 @@ import type { PlayResult } from './play.ts'
 import { instantText, readInstant } from './read-series.ts'
 import { ENTRY_KINDS, type Expectation, type ExpectedEntry } from './test-file.ts'
 
-/** A difference, in words. */
 export interface Miss {
   /** JSON pointer below `expect`: the expectation, or the list that lacks one. */
   readonly pointer: string

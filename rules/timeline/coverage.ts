@@ -34,7 +34,6 @@ interface LeafTrial extends LeafCoverage {
   readonly isMet: (facts: Facts) => boolean
 }
 
-/** Collects what evaluations show of the leaves of rules. */
 export class Coverage {
   readonly #rules: readonly {
     readonly rule: Rule
@@ -63,7 +62,6 @@ export class Coverage {
     }
   }
 
-  /** The coverage so far, rule by rule. */
   get all(): readonly TestCoverage[] {
     return this.#rules.map(({ rule, groups }) => {
       const leaves = groups.flatMap((group) => group.leaves)

@@ -25,7 +25,6 @@ import type { TimelineEvent, TimelineTest } from './test-file.ts'
 /** MB of a timeline in whole bytes. */
 export const usedBytes = (megabytes: number): number => Math.round(megabytes * 1e6)
 
-/** A received record. */
 interface UsageEntry {
   readonly at: number
   readonly bytes: number
@@ -167,7 +166,6 @@ const sumOf = (used: readonly UsageEntry[], what: 'bytes' | 'sms'): number =>
 
 const seatsOf = ({ sims }: Estate, pool: PoolState | null) => sims.filter((sim) => sim.pool === pool)
 
-/** Figures of a pool, or of the SIMs outside pools. */
 function figuresOf(estate: Estate, pool: PoolState | null, cycle: Cycle): PoolFigures {
   const rows = seatsOf(estate, pool).map((sim) => ({
     simId: sim.id,

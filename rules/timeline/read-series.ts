@@ -13,7 +13,6 @@ export const MOST_STEPS = 1000
 
 const ITEM = /^(?:(_)|(-?\d{1,12}(?:\.\d{1,6})?)(?:([+-])(\d{1,12}(?:\.\d{1,6})?))?)(?:x(\d{1,4}))?$/
 
-/** The longest text of a series. */
 export const MOST_CHARS = 4000
 
 /** Reads a series. @returns its values, null for none; or the words that are not a series */
@@ -49,7 +48,6 @@ export const isNumeric = (name: string): boolean =>
 const INSTANT = /^\+(?=\d)(?:(\d{1,4})d)?(?:(\d{1,4})h)?(?:(\d{1,4})m)?(?:(\d{1,4})s)?$/
 const UNITS_MS = [86_400_000, 3_600_000, 60_000, 1000]
 
-/** Pattern of instants, for schemas. */
 export const INSTANT_PATTERN = INSTANT.source
 
 /** Reads an instant. @returns milliseconds after the start; `until` is the first after it @throws Error for other text */

@@ -9,12 +9,10 @@ import type { Rule } from '../rule.ts'
 import { checkTest } from './check-test.ts'
 import { isTestFile, TEST_BOUNDS, TestFile, type TimelineTest } from './test-file.ts'
 
-/** A checked test file. */
 export interface ReadTests {
   readonly file: string
   readonly rules: readonly Rule[]
   readonly tests: readonly TimelineTest[]
-  /** Finds a pointer in the text. */
   readonly placeOf: (pointer: string) => TextPlace | undefined
 }
 

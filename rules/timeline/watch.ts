@@ -44,7 +44,6 @@ export interface TimelineNotice extends TimelineTelling {
   readonly dueAt: number
 }
 
-/** A change of an alert's phase. */
 export interface PhaseChange {
   readonly at: number
   readonly rule: string
@@ -77,7 +76,6 @@ export class Watch {
     this.#isAlone = isAlone
   }
 
-  /** Gives a rule another stage. */
   setStage(name: string, stage: Stage): void {
     this.#outcomes.clear()
     this.#rules = this.#rules.map((rule) =>

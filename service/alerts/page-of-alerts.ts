@@ -3,7 +3,7 @@
 import type { Alert, AlertQuery } from '../../domain/alerts/alert.ts'
 import { LogLevel } from '../../domain/codes.ts'
 import type { Page } from '../../domain/page.ts'
-import { type AlertState, isFiring } from '../../rules/alerts/alert-state.ts'
+import { isFiring } from '../../rules/alerts/alert-state.ts'
 import { byName, quietOf } from '../../rules/alerts/quiet.ts'
 import { levelAt } from '../../rules/ladder.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -16,7 +16,7 @@ import { openSilences } from './rows/silences.ts'
 export async function pageOfAlerts(tx: TenantTx, query: AlertQuery, rules: ReadRules): Promise<Page<Alert>> {
   const silences = await openSilences(tx)
   const inForce = byName((await rules(tx)).rules)
-  const { data, pagination } = await pageOfOpenAlerts<AlertState>(tx, (await runningCycle(tx)).key, query)
+  const { data, pagination } = await pageOfOpenAlerts(tx, (await runningCycle(tx)).key, query)
   return {
     pagination,
     data: data.map((alert) => {
@@ -28,7 +28,7 @@ export async function pageOfAlerts(tx: TenantTx, query: AlertQuery, rules: ReadR
   }
 }
 
-function toAlert(alert: OpenAlert<AlertState>, silencedUntil: number | null): Alert {
+function toAlert(alert: OpenAlert, silencedUntil: number | null): Alert {
   const { rule, ruleVersion, kind, id, label, scope, state, lastSignal, evaluatedAt } = alert
   const { phase, since, began, part, told, mailed, returns = 0, episode, error } = state
   const { withheld = [], acknowledged } = state

@@ -10,7 +10,6 @@ import { type CheckedRules, checkRules } from '../rules/rules-in-force.ts'
 import { tenantExists } from '../tenants/rows/tenants.ts'
 import { insertBacktest, lockBacktests } from './rows/backtests.ts'
 
-/** Most backtests that wait or run. */
 const MOST_WAITING = 20
 
 export interface BacktestQuestion {
@@ -61,7 +60,6 @@ export async function askBacktest(
   return insertBacktest(tx, { tenantId, cycles, version, files: checked?.files ?? null })
 }
 
-/** The stored version to backtest. */
 async function versionOf(tx: PlatformTx, question: Pick<BacktestQuestion, 'version'>): Promise<number> {
   const version = question.version ?? (await activeRuleVersion(tx))
   if (version === undefined) throw new ServiceError('rules_version_not_found', 'No version of the rules is in force.')

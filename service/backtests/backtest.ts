@@ -25,7 +25,6 @@ export interface BacktestRequest {
   readonly rules: number | readonly RuleSource[] | null
 }
 
-/** Limits of a report. */
 const LIMITS = [
   'Usage stays as it was recorded, though a suspension would have stopped it.',
   'The service evaluates a moment after an instant, the replay at it: what lasts for less than that lag may differ.',

@@ -139,7 +139,6 @@ export function openEnforcer(store: Store, tenantId: string, ofUsage: ReadsUsage
       for (const simId of pool.armed) await signalSim(suspendOnOverageId(tenantId, simId, pool.input.cycleKey), signal)
   }
 
-  /** Brings back SIMs whose billing cycle is renewed. */
   async function renew(): Promise<void> {
     const { key } = await asTenant(currentCycle)
     for (const { workflowId } of await asTenant((tx) => renewedSims(tx, key))) await signalSim(workflowId, 'renewed')
@@ -165,7 +164,6 @@ export function openEnforcer(store: Store, tenantId: string, ofUsage: ReadsUsage
   }
 }
 
-/** Opens a ticket and completes it at once. */
 async function complete(tx: TenantTx, ask: OpenTicketRequest): Promise<void> {
   const id = await openTicket(tx, ask)
   const [sim, ticket] = [await lockSim(tx, ask.simId), await findTicket(tx, id)]

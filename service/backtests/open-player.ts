@@ -30,7 +30,6 @@ const SECOND_MS = 1000
 const MAILS: MailOptions = { retryMaxMs: SECOND_MS, giveUpAfterMs: SECOND_MS }
 
 export interface Player {
-  /** Does the work due now. */
   readonly work: () => Promise<void>
   /** Moves the clock to an instant (epoch milliseconds), and does the work due before it on the way. */
   readonly moveTo: (at: number) => Promise<void>

@@ -142,7 +142,6 @@ export async function replay(db: Db, question: ReplayQuestion, options: ReplayOp
   return { records: of, undecided }
 }
 
-/** The state of a replay. */
 interface Again {
   readonly store: PlayedStore
   readonly tenantId: string

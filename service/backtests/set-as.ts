@@ -17,7 +17,6 @@ import { tagSim } from '../sims/tag-sim.ts'
 import { readNoticeSettings } from '../tenants/rows/tenants.ts'
 import type { PastSetting } from './rows/past.ts'
 
-/** Fields of a thing in the audit trail, before or after a change. */
 type Fields = Readonly<Record<string, unknown>>
 
 /** Sets the values of an entry. @returns whether it could: not for a SIM or a pool that does not exist */
@@ -56,6 +55,5 @@ async function setTenant(tx: TenantTx, fields: Fields): Promise<void> {
   if (Value.Check(NoticeSettings, notices)) await changeNotices(tx, notices)
 }
 
-/** The fields that a schema has. */
 const only = (fields: Fields, { properties }: { readonly properties: object }): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([name, value]) => name in properties && value !== undefined))

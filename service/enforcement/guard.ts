@@ -19,11 +19,9 @@ interface Room {
   /** Subjects passed in the hour. */
   readonly used: number
   readonly allowed: number
-  /** For how many there is room. */
   readonly free: number
 }
 
-/** Subjects of one kind that ask to pass. */
 interface Asking {
   readonly kind: SubjectKind
   readonly count: number
@@ -48,7 +46,6 @@ export async function readRoom(
   return { open, used, allowed, free: open === undefined ? Math.max(0, allowed - used) : 0 }
 }
 
-/** A hold with newly taken subjects. */
 export interface TakenHold {
   readonly id: number
   /** Whether it was opened for them. */

@@ -72,7 +72,6 @@ async function tryAgain(tx: TenantTx, workflowId: string): Promise<void> {
   await noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after: { signal: 'overLimit' } })
 }
 
-/** The input of suspend-on-overage in a cycle. */
 export const suspendInputOf = (
   tenantId: string,
   cycle: Cycle,

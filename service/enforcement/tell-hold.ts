@@ -15,7 +15,6 @@ import { findTenant } from '../tenants/rows/tenants.ts'
 import { tenantSettings } from '../usage/rows/cycles.ts'
 import type { TakenHold } from './guard.ts'
 
-/** The subjects that a hold has taken. */
 interface HeldNews {
   readonly hold: TakenHold
   /** SIMs, or subjects, that wait. */
@@ -26,7 +25,6 @@ interface HeldNews {
   readonly version: number
 }
 
-/** Tells of a new hold. */
 export async function tellHold(tx: TenantTx, scope: GuardScope, news: HeldNews): Promise<void> {
   const { rule, poolId, cycleKey } = scope
   const { hold, waiting, version } = news
@@ -95,7 +93,6 @@ async function noticeOf(tx: TenantTx, scope: GuardScope, news: HeldNews): Promis
   }
 }
 
-/** The texts of the notice. Pure. */
 function textsOf(
   { what, rule }: GuardScope,
   { hold, waiting, version }: HeldNews,

@@ -5,7 +5,6 @@ import { inPlatform, type Store } from '../../store/tenancy.ts'
 import { activeRuleSet } from './rows/rule-sets.ts'
 import { activateRules, type RulesChange } from './rules-in-force.ts'
 
-/** A change of one file. */
 export interface FileChange extends Omit<RulesChange, 'expect'> {
   /** Path below the rules folder. */
   readonly file: string

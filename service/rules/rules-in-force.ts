@@ -50,7 +50,6 @@ export const readsUsage =
 
 type LoadedRules = Pick<RulesInForce, 'version' | 'activatedAt' | 'rules' | 'refused'>
 
-/** Compiles a set. */
 export const compiledRules = (set: LoadedRules): RulesInForce => ({
   ...set,
   compiled: compileSet({ rules: set.rules }),

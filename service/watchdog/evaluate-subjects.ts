@@ -22,7 +22,6 @@ import { canDecide, evaluateAll, settleMarks } from './evaluate-all.ts'
 import type { EvaluationOptions, EvaluationScope } from './evaluation-options.ts'
 import { type LookedAt, lookAt, PAGE } from './look-at.ts'
 
-/** Due marks looked at together. */
 const MARKS = 2000
 /** Far longer than a look and its evaluations take. Once the lease ends, another worker does the remaining work. */
 const LEASE_MS = 60_000

@@ -19,9 +19,7 @@ export interface EvaluationOptions {
    * seen. Default: also by time alone.
    */
   readonly asksOnceUnseen?: boolean
-  /** Called each time the evaluation of a single subject fails. */
   readonly onFailed?: (failed: FailedSubject) => void
-  /** Called after the decisions of an evaluation were written. */
   readonly onDecided?: (decided: DecidedCounts) => void
 }
 

@@ -90,7 +90,6 @@ function judging(tenantId: string, moment: Moment, { compiled }: RulesInForce, l
   }
 }
 
-/** Pools and tariffs of the SIMs of some lines, by id. */
 interface Seats {
   readonly pools: ReadonlyMap<number, PoolOfLimits>
   readonly tariffs: ReadonlyMap<number, Allowance>
@@ -154,7 +153,6 @@ class JudgedLine extends SimLine implements SimFactRow {
   }
 }
 
-/** The SIMs of a range of ids, to be gone through once. */
 interface JudgedLines {
   /** Before the first line. A SIM with several ledger rows has several lines. */
   readonly line: JudgedLine

@@ -48,7 +48,6 @@ export interface Grounds {
 /** Most characters of JSON kept with an entry. The excess is left out, facts and clear conditions first. */
 const MOST_KEPT = 16_384
 
-/** The grounds of a decision. */
 export function groundsOf(one: Evaluation, { moment, enforcementEnabled }: EvaluationBatch): Grounds {
   const { subject, outcome, decision, permission, quiet } = one
   const { rule, met, error = null, clear = false } = outcome

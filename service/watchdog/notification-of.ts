@@ -16,7 +16,6 @@ import type { LeafExplanation } from '../../rules/engine/evaluate-subject.ts'
 import { factsOf } from '../../rules/facts.ts'
 import type { EvaluationBatch } from './read-facts.ts'
 
-/** A notice of an alert, with its evaluation. */
 export interface Notice extends Evaluation {
   readonly telling: Telling
   readonly level: LogLevel

@@ -45,7 +45,6 @@ import {
   ticketCounts,
 } from './rows/facts.ts'
 
-/** Data common to the facts of all subjects of a tenant. */
 export interface Situation extends Pick<Circumstances, 'moment' | 'silences' | 'escalateAfterMs' | 'mailsFrom'> {
   readonly tenantId: string
   readonly enforcementEnabled: boolean
@@ -88,7 +87,6 @@ export type Width = 'narrow' | 'all'
 
 type SubjectsOf<K extends SubjectKind> = Extract<SubjectFacts, { kind: K }>[]
 
-/** Reads provisioned SIMs, by id. */
 export async function readSims(
   tx: TenantTx,
   { moment, isViewed }: Situation,
@@ -122,7 +120,6 @@ function judgedFigures(rows: readonly FactFigures[], poolId: number | null): Jud
   return { limitBytes, usageBytes, remainingBytes, overageBytes, voiceSeconds, smsCount, cycleBytes }
 }
 
-/** Reads existing pools, by id. */
 export async function readPools(
   tx: TenantTx,
   { moment, isViewed }: Situation,
@@ -195,7 +192,6 @@ export async function readSubjects(
   ]
 }
 
-/** Alerts of the pools shared by SIMs. */
 export async function alertsOfSharedPools(
   tx: TenantTx,
   subjects: readonly SubjectFacts[],
@@ -219,7 +215,6 @@ export interface EvaluationBatch extends Situation, Circumstances {
   readonly gone: readonly Subject[]
 }
 
-/** Reads the basis of the decisions on subjects. */
 export async function readBatch(
   tx: TenantTx,
   subjects: readonly Subject[],

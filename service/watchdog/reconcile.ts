@@ -115,7 +115,6 @@ function wantedFor({ wish, permission }: SignalWish, enabled: boolean): 'overLim
   return permission === 'do' && enabled ? 'overLimit' : 'would'
 }
 
-/** The requests to enforcement, and when to ask again. */
 export interface ReconcileResult {
   readonly sent: readonly SentSignal[]
   /** When to evaluate subjects even without a change, epoch milliseconds: a pool still over is signalled again. */

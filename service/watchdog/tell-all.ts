@@ -27,7 +27,6 @@ import { type Grounds, groundsOf, keptGrounds } from './grounds.ts'
 import { FEED_SILENT, notificationOf } from './notification-of.ts'
 import type { EvaluationBatch } from './read-facts.ts'
 
-/** A telling, with its subject and contents. */
 interface TellingEntry {
   readonly telling: Telling
   readonly about: AlertSubject

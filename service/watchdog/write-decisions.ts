@@ -72,7 +72,6 @@ async function namedOf(
   }))
 }
 
-/** The alerts to save: only changed ones. */
 function changed(
   { evaluations, withdrawals }: Decisions,
   sent: readonly SentSignal[],
@@ -120,7 +119,6 @@ function poolsNoLongerInhibiting({ evaluations, withdrawals }: Decisions): numbe
   return [...new Set(ended.map(({ about }) => about.id))]
 }
 
-/** The alerts that continue in another scope. */
 const handedOver = ({ evaluations }: Decisions): StoredAlert[] =>
   evaluations.flatMap(({ scope, stored }) => (stored !== null && stored.scope !== scope ? [stored] : []))
 

@@ -94,7 +94,6 @@ export async function saveAlerts(tx: TenantTx, alerts: readonly StoredAlert[]): 
           asked_at = excluded.asked_at`.execute(tx.q)
 }
 
-/** Marks due all subjects with a firing alert. */
 export async function markFiringDue(tx: TenantTx): Promise<void> {
   const { rows } = await sql<{ kind: SubjectCode; id: number }>`
     select distinct subject_kind as kind, subject_id as id from alerts
@@ -102,7 +101,6 @@ export async function markFiringDue(tx: TenantTx): Promise<void> {
   await markDue(tx, rows.map(fromCoded))
 }
 
-/** Marks due the SIMs in these pools with a firing alert. */
 export async function markFiringSimsDue(tx: TenantTx, poolIds: readonly number[]): Promise<void> {
   if (poolIds.length === 0) return
   const { rows } = await sql<{ id: number }>`

@@ -28,7 +28,6 @@ const matching = ({ simId, poolId, level, searchTerm, date }: WatchdogLogQuery):
   ${searchTerm === undefined ? sql`` : sql`and ${searched(['message'], searchTerm)}`}
   ${within(sql`at`, date)}`
 
-/** The first entries after a place. */
 async function logAfter(tx: TenantTx, query: WatchdogLogQuery, after: Place | null, most: number): Promise<LogRow[]> {
   const { rows } = await sql<LogRow>`
     select ${columns} from watchdog_log

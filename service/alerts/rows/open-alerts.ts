@@ -3,17 +3,17 @@ import { type RawBuilder, sql } from 'kysely'
 import type { AlertQuery } from '../../../domain/alerts/alert.ts'
 import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import { fromCoded, SUBJECT_CODES, type SubjectCode, type SubjectKind } from '../../../domain/watchdog/subject.ts'
+import type { AlertState } from '../../../rules/alerts/alert-state.ts'
 import { readPage } from '../../../store/paging.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
-/** An open alert. @typeParam State as stored */
-export interface OpenAlert<State> {
+export interface OpenAlert {
   readonly rule: string
   readonly ruleVersion: number
   readonly kind: SubjectKind
   readonly id: number
   readonly scope: string
-  readonly state: State
+  readonly state: AlertState
   readonly lastSignal: string | null
   readonly evaluatedAt: Date
   /** Null for the tenant. */
@@ -27,15 +27,11 @@ export interface OpenAlert<State> {
  *
  * @param cycleKey key of the running cycle
  */
-export async function pageOfOpenAlerts<State>(
-  tx: TenantTx,
-  cycleKey: string,
-  query: AlertQuery,
-): Promise<Page<OpenAlert<State>>> {
+export async function pageOfOpenAlerts(tx: TenantTx, cycleKey: string, query: AlertQuery): Promise<Page<OpenAlert>> {
   const page = pageRequest(query)
   const of = (kind: SubjectKind, id: number | undefined): RawBuilder<unknown> =>
     id === undefined ? sql`` : sql`and a.subject_kind = ${SUBJECT_CODES[kind]} and a.subject_id = ${id}`
-  const { rows, totalItems } = await readPage<Omit<OpenAlert<State>, 'kind'> & { readonly kind: SubjectCode }>(
+  const { rows, totalItems } = await readPage<Omit<OpenAlert, 'kind'> & { readonly kind: SubjectCode }>(
     tx,
     {
       columns: sql`a.rule, a.rule_version as "ruleVersion", a.subject_kind as kind, a.subject_id as id, a.scope, a.state,

@@ -53,14 +53,12 @@ export async function lockSilence(tx: TenantTx, id: number): Promise<Silence | u
   return rows.map(toSilence)[0]
 }
 
-/** Ends a silence now. */
 export async function writeSilenceEnd(tx: TenantTx, id: number): Promise<void> {
   await sql`
     update silences set ended_at = ${tx.now}, ended_by = ${actorOf(tx)}
      where id = ${id}`.execute(tx.q)
 }
 
-/** Reads a page of silences, newest first. */
 export async function pageOfSilences(tx: TenantTx, query: SilenceQuery): Promise<Page<Silence>> {
   const page = pageRequest(query)
   const open = sql`(ended_at is null and ends_at > ${tx.now})`
@@ -73,7 +71,6 @@ export async function pageOfSilences(tx: TenantTx, query: SilenceQuery): Promise
   return toPage(page, totalItems, rows.map(toSilence))
 }
 
-/** The tenant's open silences. */
 export async function openSilences(tx: TenantTx): Promise<OpenSilence[]> {
   const { rows } = await sql<Omit<OpenSilence, 'endsAt'> & { readonly endsAt: Date }>`
     select id, rule, sim_id as "simId", pool_id as "poolId", tag, level, ends_at as "endsAt" from silences

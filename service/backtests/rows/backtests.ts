@@ -34,7 +34,6 @@ export interface AskedBacktest {
   readonly files: readonly RuleSource[] | null
 }
 
-/** Queues a backtest. */
 export async function insertBacktest(
   tx: PlatformTx,
   { tenantId, cycles, version, files }: AskedBacktest,
@@ -55,7 +54,6 @@ export async function lockBacktests(tx: PlatformTx): Promise<number> {
   return countWaitingBacktests(tx)
 }
 
-/** How many wait or run. */
 export async function countWaitingBacktests(tx: PlatformTx): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::integer as count from backtests where ${waiting}`.execute(tx.q)

@@ -8,7 +8,6 @@ import type { TenantTx } from '../../../store/tenancy.ts'
 export interface ReplaySpan {
   /** The instant that the tables are of. */
   readonly from: Date
-  /** The end of the replayed span. */
   readonly until: Date
   /** How far back usage is read that rates and the like need. */
   readonly usageFrom: Date
@@ -16,7 +15,6 @@ export interface ReplaySpan {
   readonly bucketMs: number
 }
 
-/** Counts the usage records received in a span. */
 export async function countPast(tx: TenantTx, { from, until, usageFrom }: ReplaySpan): Promise<number> {
   const { rows } = await sql<{ records: number }>`
     select count(*)::bigint as records from public.usage_records

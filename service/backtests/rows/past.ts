@@ -54,7 +54,6 @@ export async function pastUsage(
   return rows.map((row) => ({ ...row, iccid: null, at: row.at.getTime() }))
 }
 
-/** Tickets that ended, in their order. */
 export async function pastTickets(tx: TenantTx, span: Between): Promise<(TicketRecord & { status: TicketStatus })[]> {
   const { rows } = await sql<TicketRecord>`
     select ${columns} from past_tickets where ${between(sql`finished_at`, span)} order by finished_at, seq`.execute(
@@ -63,12 +62,10 @@ export async function pastTickets(tx: TenantTx, span: Between): Promise<(TicketR
   return rows
 }
 
-/** Writes an ended ticket, unchanged. */
 export async function insertPastTicket(tx: TenantTx, id: string): Promise<void> {
   await sql`insert into tickets overriding system value select * from past_tickets where id = ${id}::uuid`.execute(tx.q)
 }
 
-/** A change of a setting, from the audit trail. */
 export interface PastSetting {
   readonly at: Date
   readonly subject: 'sim' | 'pool' | 'tenant'
@@ -77,7 +74,6 @@ export interface PastSetting {
   readonly after: Readonly<Record<string, unknown>>
 }
 
-/** Changes of settings, in their order. */
 export async function pastSettings(tx: TenantTx, span: Between): Promise<PastSetting[]> {
   const { rows } = await sql<PastSetting>`
     select at, subject, subject_id as id, before, after from past_audit_log
@@ -117,7 +113,6 @@ export async function moveSilences(tx: TenantTx, span: Between): Promise<number[
   return rows.map(({ id }) => id)
 }
 
-/** Keys of closed cycles. */
 export async function pastCloses(tx: TenantTx, span: Between): Promise<string[]> {
   const { rows } = await sql<{ key: string }>`
     select key from past_cycles where ${between(sql`closed_at`, span)} order by starts_at`.execute(tx.q)

@@ -21,7 +21,6 @@ export async function countsByRule(tx: TenantTx): Promise<RuleCounts[]> {
   return rows
 }
 
-/** How many mails each recipient got. */
 export async function mailsByRecipient(tx: TenantTx): Promise<{ recipient: string; mails: number }[]> {
   const { rows } = await sql<{ recipient: string; mails: number }>`
     select recipient, count(*)::integer as mails from pg_temp.deliveries where mail_id is not null group by recipient order by mails desc, recipient`.execute(
@@ -30,7 +29,6 @@ export async function mailsByRecipient(tx: TenantTx): Promise<{ recipient: strin
   return rows
 }
 
-/** Subjects with the most entries. */
 export async function loudestSubjects(tx: TenantTx, limit: number): Promise<Loud[]> {
   const { rows } = await sql<Loud>`
     select case when l.sim_id is not null then 'sim' when l.pool_id is not null then 'pool' else 'tenant' end as kind,

@@ -18,7 +18,6 @@ const BESIDE = ['tenants', 'rule_activations', 'rule_sets', 'rule_spreads']
 /** Changes of the past of a tenant, in order of their instants. They stand for rows of the real tables. */
 const PAST = ['usage_records', 'tickets', 'audit_log', 'pools', 'silences', 'cycles'] as const
 type PastTable = (typeof PAST)[number]
-/** The table that a past is copied to. */
 const pastOf = (table: PastTable): string => `past_${table}`
 
 /** Makes the tables, empty. Outside a transaction. @param db a single connection, without any of them */

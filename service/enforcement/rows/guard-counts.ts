@@ -47,7 +47,6 @@ export async function addCount(tx: TenantTx, scope: CountScope, passed: number):
       set passed = c.passed + excluded.passed`.execute(tx.q)
 }
 
-/** Restarts the count. */
 export async function forgetCounts(tx: TenantTx, scope: CountScope): Promise<void> {
   await sql`delete from guard_counts where ${within(tx, scope)}`.execute(tx.q)
 }

@@ -67,7 +67,6 @@ export async function markDecided(
      where id = ${id}`.execute(tx.q)
 }
 
-/** The states of holds, by id. */
 export async function holdStates(tx: TenantTx, ids: readonly number[]): Promise<Map<number, HoldState>> {
   if (ids.length === 0) return new Map()
   const { rows } = await sql<{ id: number; state: HoldState }>`
@@ -89,7 +88,6 @@ const waitingIn = (tx: TenantTx, id: number) => sql`
   tenant_id = ${mine} and state #>> '{guard,is}' = 'held' and state #>> '{guard,hold}' = ${String(id)}
   and state ->> 'phase' = 'firing'`
 
-/** How many alerts still wait in a hold. */
 export async function countWaiting(tx: TenantTx, id: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::integer as count from alerts where ${waitingIn(tx, id)}`.execute(tx.q)

@@ -73,7 +73,6 @@ export async function takeWould(tx: TenantTx, all: readonly WouldSuspendRow[]): 
   return rows.map(fromCoded)
 }
 
-/** Puts a row off, after a failure. */
 export async function postponeWould(tx: TenantTx, one: WouldSuspendRow, until: Date): Promise<void> {
   await sql`
     update would_suspend set due_at = ${until} where tenant_id = ${mine} and ${among([one])}`.execute(tx.q)

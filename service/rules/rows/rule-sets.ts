@@ -7,7 +7,6 @@ import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { readPage } from '../../../store/paging.ts'
 import type { PlatformTx, TenantTx } from '../../../store/tenancy.ts'
 
-/** Author and reason of a change of the rules. */
 export interface By {
   readonly author: string
   readonly reason: string | null
@@ -30,7 +29,6 @@ export async function activeRuleVersion(tx: TenantTx | PlatformTx): Promise<numb
   return rows[0]?.version ?? undefined
 }
 
-/** The rule set in force; undefined before the first activation. */
 export async function activeRuleSet(tx: TenantTx | PlatformTx): Promise<RuleSet | undefined> {
   const version = await activeRuleVersion(tx)
   return version === undefined ? undefined : ruleSetOf(tx, version)
@@ -44,7 +42,6 @@ export async function earlierRuleVersions(tx: TenantTx | PlatformTx): Promise<nu
   return rows.map(({ version }) => version)
 }
 
-/** Reads a rule set by its version; undefined if there is none. */
 export async function ruleSetOf(tx: TenantTx | PlatformTx, version: number): Promise<RuleSet | undefined> {
   const { rows } = await sql<RuleSet>`
     select version, rules as files, author, reason, created_at as "createdAt",

@@ -103,7 +103,6 @@ function held({ reasons, quiet, guard }: Grounds, at: (ms: number) => string): D
   return found
 }
 
-/** The limits set by stage and mode. */
 function bounded({ reasons, stage, mode }: Grounds): Decision[] {
   const inMode = mode === null ? 'of a tenant' : `in mode ${labelOf(WatchdogMode, mode)}`
   return [
@@ -116,7 +115,6 @@ function bounded({ reasons, stage, mode }: Grounds): Decision[] {
   ]
 }
 
-/** The requests to enforcement. */
 function acts({ wish, suspend, enforcementEnabled, phase }: Grounds): Decision[] {
   if (wish !== 'over' || suspend === null || phase !== 'firing') return []
   if (suspend === 'no') return []

@@ -30,7 +30,6 @@ import { type EvaluationBatch, readBatch, viewSituation } from '../read-facts.ts
 import { decisionsOf, notOpen, postponed } from './explain-decisions.ts'
 import { enforcedBy, type Followable, NOTHING_FOLLOWED, readFollowed } from './read-followed.ts'
 
-/** The findings about the subject. */
 interface Findings {
   readonly tx: TenantTx
   readonly subject: Subject

@@ -9,7 +9,6 @@ import { poolNames } from '../../pools/rows/pools.ts'
 import type { ReadRules } from '../../rules/rules-in-force.ts'
 import { simLabel } from '../../sims/rows/sims.ts'
 import { tenantSettings } from '../../usage/rows/cycles.ts'
-import type { Grounds } from '../grounds.ts'
 import { findEntry, type StoredEntry } from '../rows/followed.ts'
 import { decisionsOf } from './explain-decisions.ts'
 import { explainSubject } from './explain-subject.ts'
@@ -37,11 +36,9 @@ export function explain(tx: TenantTx, query: ExplainQuery, rules: ReadRules): Pr
   return explainEntry(tx, entryId)
 }
 
-type Entry = StoredEntry<Grounds>
-
 /** An entry of the log by the grounds kept with it: as of its time, regardless of later changes. */
 async function explainEntry(tx: TenantTx, id: number): Promise<Explanation> {
-  const entry = await findEntry<Grounds>(tx, id)
+  const entry = await findEntry(tx, id)
   if (entry === undefined) throw new ServiceError('log_entry_not_found', `There is no entry ${id} in the watchdog log.`)
   const subject = subjectNamed(entry.simId, entry.poolId)
   const { timeZone } = await tenantSettings(tx)
@@ -61,7 +58,7 @@ async function labelOfSubject(tx: TenantTx, { kind, id }: Subject): Promise<stri
   return kind === 'pool' ? ((await poolNames(tx, [id])).get(id) ?? String(id)) : tx.tenantId
 }
 
-function noteOn({ key, grounds }: Entry): string | null {
+function noteOn({ key, grounds }: StoredEntry): string | null {
   if (grounds !== null)
     return 'This is what was found then. Rule, usage and settings may be others now; what followed stands as it does now.'
   if (key.endsWith('/withdrawn'))
@@ -71,7 +68,7 @@ function noteOn({ key, grounds }: Entry): string | null {
 
 async function ruleOf(
   tx: TenantTx,
-  entry: Entry & { readonly rule: string },
+  entry: StoredEntry & { readonly rule: string },
   timeZone: string,
 ): Promise<ExplainedRule> {
   const { key, rule, grounds, leaves, cycleKey, at, simId, poolId, ruleVersion } = entry

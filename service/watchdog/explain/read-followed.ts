@@ -26,7 +26,6 @@ export interface Followable {
 
 export const NOTHING_FOLLOWED: Consequences = { entries: [], mails: [], tickets: [], workflows: [], holds: [] }
 
-/** An entry for an explanation. */
 export const shownEntry = ({ id, message, level, at }: StoredEntry) => ({ id, message, level, date: at.toISOString() })
 
 /** Reads what followed, for each alert. The number of statements does not grow with the alerts. */

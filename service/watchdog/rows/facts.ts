@@ -152,7 +152,6 @@ export interface PoolOfLimits extends PoolOfSims {
   readonly overageBytes: number
 }
 
-/** Reads the pools of SIMs, by id. */
 export async function poolsOfSims(
   tx: TenantTx,
   cycleKey: string,
@@ -271,7 +270,6 @@ export async function overageCharges(tx: TenantTx, cycleKey: string, share: numb
   return rows[0] ?? NO_CHARGES
 }
 
-/** Reads the values behind the tenant's facts. */
 export async function tenantFactRow(tx: TenantTx, cycleKey: string): Promise<TenantFactRow | undefined> {
   const { rows } = await sql<TenantFactRow>`
     with by_status as (

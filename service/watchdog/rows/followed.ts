@@ -4,9 +4,9 @@ import type { TicketStatus, TicketType } from '../../../domain/codes.ts'
 import type { LeafExplanation } from '../../../rules/engine/evaluate-subject.ts'
 import type { NewLogEntry } from '../../../store/log.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
+import type { Grounds } from '../grounds.ts'
 
-/** An entry as stored. */
-export interface StoredEntry<Grounds = unknown> extends Omit<NewLogEntry, 'dedupeKey' | 'explanation' | 'grounds'> {
+export interface StoredEntry extends Omit<NewLogEntry, 'dedupeKey' | 'explanation' | 'grounds'> {
   readonly id: number
   readonly key: string
   readonly at: Date
@@ -24,9 +24,8 @@ const columns = sql`id, dedupe_key as key, rule, rule_version as "ruleVersion", 
   case when jsonb_typeof(explanation) = 'array' then explanation end as leaves,
   explanation ->> 'workflowId' as "workflowId", explanation ->> 'ticketId' as "ticketId", grounds`
 
-/** Reads an entry; undefined if the tenant has none of this id. */
-export async function findEntry<Grounds>(tx: TenantTx, id: number): Promise<StoredEntry<Grounds> | undefined> {
-  const { rows } = await sql<StoredEntry<Grounds>>`
+export async function findEntry(tx: TenantTx, id: number): Promise<StoredEntry | undefined> {
+  const { rows } = await sql<StoredEntry>`
     select ${columns} from watchdog_log where id = ${id}::bigint`.execute(tx.q)
   return rows[0]
 }
@@ -36,7 +35,6 @@ const MOST = 100
 /** Most entries of a SIM or a pool that are searched for those of a rule. */
 const MOST_READ = 1000
 
-/** Entries of these keys, the oldest first. */
 export async function entriesOf(tx: TenantTx, keys: readonly string[]): Promise<StoredEntry[]> {
   if (keys.length === 0) return []
   const { rows } = await sql<StoredEntry>`
@@ -74,7 +72,6 @@ export interface NoticeRow {
   readonly sentAt: Date | null
 }
 
-/** Notices of these keys. */
 export async function noticesOf(tx: TenantTx, keys: readonly string[]): Promise<NoticeRow[]> {
   if (keys.length === 0) return []
   const { rows } = await sql<NoticeRow>`
@@ -91,7 +88,6 @@ export interface TicketRow {
   readonly status: TicketStatus
 }
 
-/** Tickets of these ids. */
 export async function ticketsOf(tx: TenantTx, ids: readonly string[]): Promise<TicketRow[]> {
   if (ids.length === 0) return []
   const { rows } = await sql<TicketRow>`

@@ -11,7 +11,6 @@ import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { simColumns } from '../../sims/rows/sims.ts'
 import { type Range, SEEN } from './facts.ts'
 
-/** The columns of a SIM's own rows. */
 type Own = Omit<SimRow, 'pool' | 'tariffType'>
 
 const COLUMNS = sql`
@@ -95,7 +94,6 @@ export class SimLine implements Own {
     this.#rows = rows
   }
 
-  /** Goes to the next line, if there is one. */
   next(): boolean {
     const rows = this.#rows
     if (!rows.next()) return false
