@@ -48,7 +48,14 @@ export interface WindowSums {
   readonly dayMessages: number
 }
 
-export interface PoolFactRow {
+interface Amounts {
+  readonly limitBytes: number
+  readonly usageBytes: number
+  readonly remainingBytes: number
+  readonly overageBytes: number
+}
+
+export interface PoolFactRow extends Amounts {
   readonly poolId: number
   readonly poolName: string
   readonly poolType: PoolType
@@ -58,10 +65,6 @@ export interface PoolFactRow {
   readonly enableBurnRateAlerts: boolean
   readonly activeSimCount: number
   readonly totalSimCount: number
-  readonly usageBytes: number
-  readonly limitBytes: number
-  readonly remainingBytes: number
-  readonly overageBytes: number
 }
 
 /** Values that need all SIMs of a pool. */
@@ -99,11 +102,7 @@ export interface OverageCharges {
   readonly forecastMicro: number
 }
 
-export interface Figures {
-  readonly limitBytes: number
-  readonly usageBytes: number
-  readonly remainingBytes: number
-  readonly overageBytes: number
+export interface Figures extends Amounts {
   readonly voiceSeconds: number
   readonly smsCount: number
 }

@@ -111,12 +111,7 @@ const asInhibitor = ({
   outcome: { rule },
   about: { kind, id },
   decision: { next },
-}: Evaluation): PossibleInhibitor => ({
-  rule: rule.name,
-  kind,
-  id,
-  state: next,
-})
+}: Evaluation): PossibleInhibitor => ({ rule: rule.name, kind, id, state: next })
 
 const aboutOf = (subject: SubjectFacts): AlertSubject => ({
   kind: subject.kind,

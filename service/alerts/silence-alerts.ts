@@ -8,8 +8,8 @@ import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
 import { resumeNotifications } from '../../store/notifications.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { poolName } from '../pools/rows/pools.ts'
-import { simExists } from '../sims/rows/sims.ts'
+import { knownPool } from '../pools/known-pool.ts'
+import { knownSim } from '../sims/known-sim.ts'
 import { runningCycle } from '../usage/rows/cycles.ts'
 import { lockAlerts, markFiringDue } from './rows/alerts.ts'
 import { insertSilence, lockSilence, openSilences, writeSilenceEnd } from './rows/silences.ts'
@@ -24,10 +24,8 @@ export async function addSilence(tx: TenantTx, ask: NewSilence): Promise<{ id: n
   if (rule === null && simId === null && poolId === null && tag === null && level === null)
     throw new ServiceError('invalid_request', 'got none of rule, simId, poolId, tag and level, expected at least one')
   const endsAt = endOf(tx.now, ask, (await runningCycle(tx)).endsAt)
-  if (simId !== null && !(await simExists(tx, simId)))
-    throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
-  if (poolId !== null && (await poolName(tx, poolId)) === undefined)
-    throw new ServiceError('pool_not_found', `There is no pool ${poolId}.`)
+  if (simId !== null) await knownSim(tx, simId)
+  if (poolId !== null) await knownPool(tx, poolId)
   // One evaluation at a time: none that started without the silence reports after this one.
   await lockAlerts(tx)
   if ((await openSilences(tx)).length >= MOST_SILENCES)

@@ -53,15 +53,10 @@ export async function askBacktest(
     throw new ServiceError('tenant_not_found', `tenantId: there is no tenant ${tenantId}.`, {
       errors: [{ pointer: '/tenantId', detail: `there is no tenant ${tenantId}` }],
     })
-  const version = checked === undefined ? await versionOf(tx, question) : null
+  const version = checked === undefined ? (question.version ?? (await activeRuleVersion(tx))) : null
+  if (version === undefined) throw new ServiceError('rules_version_not_found', 'No version of the rules is in force.')
   if (version !== null) await checkVersion(tx, version)
   if ((await lockBacktests(tx)) >= MOST_WAITING)
     throw new ServiceError('backtest_limit', `${MOST_WAITING} backtests wait or run already.`)
   return insertBacktest(tx, { tenantId, cycles, version, files: checked?.files ?? null })
-}
-
-async function versionOf(tx: PlatformTx, question: Pick<BacktestQuestion, 'version'>): Promise<number> {
-  const version = question.version ?? (await activeRuleVersion(tx))
-  if (version === undefined) throw new ServiceError('rules_version_not_found', 'No version of the rules is in force.')
-  return version
 }

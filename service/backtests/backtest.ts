@@ -99,14 +99,11 @@ export async function backtest(
   })
 }
 
-interface RuleFiles {
-  readonly files: readonly RuleSource[]
-  /** Null: they are not stored. */
-  readonly version: number | null
-}
-
 /** The files of the rules, and their version; null if they are not stored. */
-async function filesOf(store: Store, rules: BacktestRequest['rules']): Promise<RuleFiles> {
+async function filesOf(
+  store: Store,
+  rules: BacktestRequest['rules'],
+): Promise<{ readonly files: readonly RuleSource[]; readonly version: number | null }> {
   if (rules !== null && typeof rules !== 'number') {
     const { files } = await checkRules(rules)
     return { files, version: null }

@@ -24,6 +24,7 @@ import type { EvaluationOptions } from '../watchdog/evaluation-options.ts'
 import { openPlayer, type PlayedStore } from './open-player.ts'
 import { countPast, fillRules, fillTables, type ReplayedRules, type ReplaySpan } from './rows/fill.ts'
 import {
+  type Between,
   hidePools,
   insertPastTicket,
   movePools,
@@ -149,11 +150,6 @@ interface Again {
   /** Usage records so far. */
   done: number
   last: Pick<PastRecord, 'receivedAt' | 'recordId' | 'at'>
-}
-
-interface Between {
-  readonly after: Date
-  readonly through: Date
 }
 
 /** Takes back later changes of settings, and opens the cycle. */

@@ -1,5 +1,4 @@
 /** Logs actions of enforcement, and notifies people of them. Each is written once. */
-import { LogLevel } from '../../domain/codes.ts'
 import type { Action, ActionRequest } from '../../domain/enforcement/enforcement.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { instant } from '../../domain/local-time.ts'
@@ -11,18 +10,7 @@ import { knownPool } from '../pools/rows/pools.ts'
 import { activeRuleSet } from '../rules/rows/rule-sets.ts'
 import { knownSim } from '../sims/rows/sims.ts'
 import { tenantSettings } from '../usage/rows/cycles.ts'
-import { notifyAction } from './notify-action.ts'
-
-const LEVEL: Readonly<Record<Action, LogLevel>> = {
-  suspended: LogLevel.Critical,
-  wouldSuspend: LogLevel.Warning,
-  broughtBack: LogLevel.Info,
-  released: LogLevel.Info,
-  graceStarted: LogLevel.Warning,
-  graceEnding: LogLevel.Warning,
-  suspendFailed: LogLevel.Critical,
-  tooLittleToPick: LogLevel.Critical,
-}
+import { ACTION_LEVELS, notifyAction } from './notify-action.ts'
 
 const WORDS: Readonly<Record<Action, (subject: string) => string>> = {
   suspended: (sim) => `SIM ${sim} was suspended`,
@@ -71,7 +59,7 @@ export async function logAction(tx: TenantTx, ask: ActionRequest): Promise<{ log
       ruleVersion: rules?.version ?? null,
       simId,
       poolId,
-      level: LEVEL[ask.action],
+      level: ACTION_LEVELS[ask.action],
       message,
       cycleKey: ask.cycle,
       explanation: { workflowId: ask.workflowId, ticketId: ask.ticketId ?? null },

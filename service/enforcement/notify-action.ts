@@ -10,30 +10,31 @@ import { insertNotifications, takeBackNotifications } from '../../store/notifica
 import type { TenantTx } from '../../store/tenancy.ts'
 import { poolName } from '../pools/rows/pools.ts'
 import type { RuleSet } from '../rules/rows/rule-sets.ts'
+import type { NamedSim } from '../sims/rows/sims.ts'
 import { suspendedUntil } from '../sims/rows/suspensions.ts'
 import { findTenant } from '../tenants/rows/tenants.ts'
 import { tenantSettings } from '../usage/rows/cycles.ts'
 import { simFigures } from '../usage/rows/figures.ts'
 
-type ActionKind = 'suspended' | 'broughtBack' | 'graceStarted' | 'graceEnding'
+const MAILED = ['suspended', 'broughtBack', 'graceStarted', 'graceEnding'] as const
+type ActionKind = (typeof MAILED)[number]
 type SimRequest = ActionRequest & { readonly simId: number }
 
-const LEVELS: Readonly<Record<ActionKind, LogLevel>> = {
+export const ACTION_LEVELS: Readonly<Record<Action, LogLevel>> = {
   suspended: LogLevel.Critical,
+  wouldSuspend: LogLevel.Warning,
   broughtBack: LogLevel.Info,
+  released: LogLevel.Info,
   graceStarted: LogLevel.Warning,
   graceEnding: LogLevel.Warning,
+  suspendFailed: LogLevel.Critical,
+  tooLittleToPick: LogLevel.Critical,
 }
-const isTold = (action: Action): action is ActionKind => action in LEVELS
+const isMailed = (action: Action): action is ActionKind => MAILED.some((each) => each === action)
 
 /** The log's entry of the action, and the rules in force. */
-interface Entry {
+interface Entry extends NamedSim {
   readonly key: string
-  /** ICCID, and the tag if it has one. */
-  readonly label: string
-  readonly tag: string
-  readonly iccid: string
-  readonly poolId: number | null
   readonly message: string
   readonly rules: RuleSet | undefined
   /** The first instant in the detail, as ISO 8601; null if there is none. Of a grace, its end. */
@@ -46,14 +47,14 @@ interface Entry {
  */
 export async function notifyAction(tx: TenantTx, ask: SimRequest, entry: Entry): Promise<void> {
   const { action } = ask
-  if (!isTold(action)) return
+  if (!isMailed(action)) return
   if (action === 'broughtBack') {
     const began = entry.key.replace(`/${action}/`, '/suspended/')
     if ((await takeBackNotifications(tx, [began])).size > 0) return
   }
   const { billingCycle, mailsFrom, timeZone } = await tenantSettings(tx)
   // The end of a suspension is mailed if the suspension was.
-  if (action !== 'broughtBack' && LEVELS[action] < mailsFrom) return
+  if (action !== 'broughtBack' && ACTION_LEVELS[action] < mailsFrom) return
   const running = cycleAt(billingCycle, tx.now.getTime())
   const cycle = cycleOfKey(billingCycle, ask.cycle) ?? running
   const body = await notificationOf(tx, { ...ask, action }, entry, { cycle, timeZone })
@@ -76,7 +77,7 @@ async function notificationOf(
   return {
     kind: action,
     key,
-    level: LEVELS[action],
+    level: ACTION_LEVELS[action],
     at,
     tenantId: tx.tenantId,
     tenantName: (await findTenant(tx))?.name ?? '',
@@ -92,7 +93,9 @@ async function notificationOf(
     whatNext:
       action === 'suspended'
         ? comesBack(await suspendedUntil(tx, simId), instant(cycle.endsAt, timeZone))
-        : NEXT[action](ask.detail),
+        : action === 'broughtBack'
+          ? 'Nothing: it is active again.'
+          : `It is ${ask.detail}.`,
     ...(isGrace && endsAt !== null ? { follows: `suspended at ${shortInstant(endsAt, timeZone)}` } : {}),
     why: [],
     howToStop: 'Raise its limit, exempt the SIM from the watchdog, or set its mode to Monitor.',
@@ -120,12 +123,6 @@ const WHY_BACK: Readonly<Record<string, string>> = {
   renewed: 'the next billing cycle has begun',
   boundary: 'the next billing cycle has begun',
   resumed: 'a person has resumed it',
-}
-
-const NEXT: Readonly<Record<Exclude<ActionKind, 'suspended'>, (detail: string) => string>> = {
-  broughtBack: () => 'Nothing: it is active again.',
-  graceStarted: (detail) => `It is ${detail}.`,
-  graceEnding: (detail) => `It is ${detail}.`,
 }
 
 const comesBack = (until: 'renewal' | 'manual' | null, renewsAt: string): string =>

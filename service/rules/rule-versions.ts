@@ -6,23 +6,19 @@ import { loadStoredRules } from '../../rules/load/load-rule-set.ts'
 import type { Rule } from '../../rules/rule.ts'
 import { noteChange } from '../../store/audit.ts'
 import { inPlatform, type PlatformTx, type Store } from '../../store/tenancy.ts'
-import { activeRuleVersion, earlierRuleVersions, lockRules, type RuleSet, ruleSetOf } from './rows/rule-sets.ts'
-import { checkRules, putInForce, type RulesChange, rejected, storeRules } from './rules-in-force.ts'
+import { type By, earlierRuleVersions, lockRules, type RuleSet, ruleSetOf, storeRuleSet } from './rows/rule-sets.ts'
+import { checkRules, putInForce, type RulesChange, rejected } from './rules-in-force.ts'
 
 /**
  * Checks a set with its examples, and stores it as a version not in force.
  *
  * @throws ServiceError `rules_rejected`
  */
-export async function pushRules(
-  store: Store,
-  given: readonly RuleSource[],
-  by: Omit<RulesChange, 'expect'>,
-): Promise<{ version: number }> {
+export async function pushRules(store: Store, given: readonly RuleSource[], by: By): Promise<{ version: number }> {
   const { files } = await checkRules(given)
   return inPlatform(store, async (tx) => {
     await lockRules(tx)
-    const { version, isNew } = await storeRules(tx, files, by)
+    const { version, isNew } = await storeRuleSet(tx, files, by)
     const { author, reason = null } = by
     if (isNew) await noteChange(tx, { subject: 'rules', id: version, before: null, after: { author, reason } })
     return { version }
@@ -56,7 +52,7 @@ export async function checkVersion(tx: PlatformTx, version: number): Promise<rea
 export async function activateRuleVersion(store: Store, version: number, by: RulesChange): Promise<ChangedRules> {
   return inPlatform(store, async (tx) => {
     await lockRules(tx)
-    return bringBack(tx, version, await activeRuleVersion(tx), by)
+    return putInForce(tx, { version, rules: await checkVersion(tx, version) }, by)
   })
 }
 
@@ -70,14 +66,5 @@ export async function rollBackRules(tx: PlatformTx, to: number | undefined, by: 
   await lockRules(tx)
   const version = to ?? (await earlierRuleVersions(tx))[0]
   if (version === undefined) throw new ServiceError('no_earlier_rules', 'No other version was in force before.')
-  return bringBack(tx, version, await activeRuleVersion(tx), by)
-}
-
-async function bringBack(
-  tx: PlatformTx,
-  version: number,
-  inForce: number | undefined,
-  by: RulesChange,
-): Promise<ChangedRules> {
-  return putInForce(tx, { version, rules: await checkVersion(tx, version) }, inForce, by)
+  return putInForce(tx, { version, rules: await checkVersion(tx, version) }, by)
 }

@@ -1,6 +1,5 @@
 /** The rule set in force. Each version is loaded once. */
 
-import { createHash } from 'node:crypto'
 import { ServiceError } from '../../domain/errors.ts'
 import { withoutMark } from '../../domain/files/utf8.ts'
 import type { ChangedRules } from '../../domain/rules/rule-change.ts'
@@ -16,6 +15,7 @@ import { inPlatform, type PlatformTx, type Store, type TenantTx } from '../../st
 import { ruleChanges, shiftsOf } from './hear-of-rules.ts'
 import {
   activeRuleVersion,
+  type By,
   earlierRuleVersions,
   insertActivation,
   lockRules,
@@ -117,16 +117,8 @@ export async function noteRefusedRules(
   })
 }
 
-const hashOf = (files: readonly RuleSource[]): string => {
-  const inOrder = files.toSorted((a, b) => (a.file < b.file ? -1 : 1)).map(({ file, text }) => [file, text])
-  return createHash('sha256').update(JSON.stringify(inOrder)).digest('hex')
-}
-
 /** A change of the rules: its author, its reason, and the version before it. */
-export interface RulesChange {
-  /** The author's name as given. */
-  readonly author: string
-  readonly reason?: string | undefined
+export interface RulesChange extends By {
   /** Version required to be in force before it; 0: none. Default: any. */
   readonly expect?: number | undefined
 }
@@ -155,49 +147,34 @@ export function rejected(faults: readonly RuleFault[]): ServiceError {
   return new ServiceError('rules_rejected', `The rule set has ${faults.length} fault(s).`, { errors })
 }
 
-/** Stores a checked set. Call with the rules locked. @returns its version, and whether it was not known before */
-export const storeRules = (
-  tx: PlatformTx,
-  files: readonly RuleSource[],
-  { author, reason }: Pick<RulesChange, 'author' | 'reason'>,
-): Promise<{ version: number; isNew: boolean }> =>
-  storeRuleSet(tx, { hash: hashOf(files), files, author, reason: reason ?? null })
-
 /**
  * Puts a version in force, in the caller's transaction, with the rules locked. It reaches the tenants by `hearOfRules`.
  *
- * @param inForce version in force; undefined: none
  * @throws ServiceError `rules_moved` if another version is in force than the change expects
  */
 export async function putInForce(
   tx: PlatformTx,
   { version, rules }: { readonly version: number; readonly rules: readonly Rule[] },
-  inForce: number | undefined,
   { author, reason, expect }: RulesChange,
 ): Promise<ChangedRules> {
+  const inForce = await activeRuleVersion(tx)
   if (version === inForce) return { version, changed: false }
-  if (expect !== undefined && expect !== (inForce ?? 0)) throw moved(expect, inForce)
+  if (expect !== undefined && expect !== (inForce ?? 0)) {
+    const found = inForce === undefined ? 'no version' : `version ${inForce}`
+    const words = `expect: got ${expect}, but ${found} is in force: somebody has changed the rules meanwhile.`
+    throw new ServiceError('rules_moved', words)
+  }
   const was = inForce === undefined ? [] : (await newestAccepted(tx, inForce)).rules
-  await insertActivation(tx, version, { author, reason: reason ?? null })
-  const earlier = inForce === undefined ? null : { version: inForce }
-  await noteChange(tx, {
-    subject: 'rules',
-    id: version,
-    before: earlier,
-    after: { version, author, ...(reason === undefined ? {} : { reason }) },
-  })
+  await insertActivation(tx, version, { author, reason })
+  const before = inForce === undefined ? null : { version: inForce }
+  const after = { version, author, ...(reason === undefined ? {} : { reason }) }
+  await noteChange(tx, { subject: 'rules', id: version, before, after })
   const changes = ruleChanges(was, rules)
   const body = { kind: 'rulesChanged' as const, version, author, actor: tx.caller?.actor ?? null, ...changes }
   await insertOperatorNotices(tx, [{ key: `rules/${version}/${tx.now.toISOString()}`, body }])
   await insertSpread(tx, { version, shifts: shiftsOf(was, rules) })
   return { version, changed: true }
 }
-
-const moved = (expect: number, inForce: number | undefined) =>
-  new ServiceError(
-    'rules_moved',
-    `expect: got ${expect}, but ${inForce === undefined ? 'no version' : `version ${inForce}`} is in force: somebody has changed the rules meanwhile.`,
-  )
 
 /**
  * Puts a rule set in force, all of it or nothing. Tenants take it up in separate transactions (`hearOfRules`), and the
@@ -214,7 +191,7 @@ export async function activateRules(
   const { rules, files } = await checkRules(given)
   return inPlatform(store, async (tx) => {
     await lockRules(tx)
-    const { version } = await storeRules(tx, files, { author, reason })
-    return putInForce(tx, { version, rules }, await activeRuleVersion(tx), { author, reason, expect })
+    const { version } = await storeRuleSet(tx, files, { author, reason })
+    return putInForce(tx, { version, rules }, { author, reason, expect })
   })
 }

@@ -95,11 +95,8 @@ function limitPassedAt(subject: SubjectFacts, { moment: { at, knownTo, cycle } }
 
 /** A tenant has no limit. */
 function figuresOf(subject: SubjectFacts): AlertNotification['facts'] {
-  if (subject.kind === 'tenant') {
-    const { usageMB, overageMB } = subject.facts
-    return { usageMB, limitMB: null, usagePct: null, overageMB }
-  }
-  const { usageMB, limitMB, usagePct, overageMB } = subject.facts
+  const { usageMB, overageMB } = subject.facts
+  const { limitMB = null, usagePct = null } = subject.kind === 'tenant' ? {} : subject.facts
   return { usageMB, limitMB, usagePct, overageMB }
 }
 
@@ -119,28 +116,20 @@ function nextOf(
   if (moment.isEnded)
     return { whatNext: 'Nothing is suspended: the billing cycle has ended.', follows: 'the cycle has ended' }
   const who = subject.kind === 'sim' ? 'the SIM' : `SIMs (${TARGETS[suspend.target]})`
+  const not = (why: string) => ({ whatNext: `Nothing is suspended: ${why}`, follows: 'not suspended' })
   if (permission.suspend !== 'do')
-    return {
-      whatNext: `Nothing is suspended: the watchdog only monitors here. In Enforce mode it would suspend ${who}.`,
-      follows: 'not suspended',
-    }
-  if (!enforcementEnabled)
-    return {
-      whatNext: `Nothing is suspended: enforcement is switched off. Otherwise ${who} would be suspended.`,
-      follows: 'not suspended',
-    }
+    return not(`the watchdog only monitors here. In Enforce mode it would suspend ${who}.`)
+  if (!enforcementEnabled) return not(`enforcement is switched off. Otherwise ${who} would be suspended.`)
   const graceMs = durationMs(suspend.grace ?? 'PT0S')
   const until =
     suspend.until === 'renewal'
       ? `until the next billing cycle begins at ${instant(moment.cycle.endsAt, timeZone)}`
       : 'until somebody activates them again'
   const suspended = subject.kind === 'sim' ? 'suspended' : 'SIMs suspended'
-  return graceMs === 0
-    ? { whatNext: `The watchdog suspends ${who} now, ${until}.`, follows: suspended }
-    : {
-        whatNext: `The watchdog suspends ${who} after a grace of ${duration(graceMs)}, ${until}.`,
-        follows: `${suspended} in ${duration(graceMs)}`,
-      }
+  if (graceMs === 0) return { whatNext: `The watchdog suspends ${who} now, ${until}.`, follows: suspended }
+  const grace = duration(graceMs)
+  const whatNext = `The watchdog suspends ${who} after a grace of ${grace}, ${until}.`
+  return { whatNext, follows: `${suspended} in ${grace}` }
 }
 
 /** Type of the rule about the usage feed. */

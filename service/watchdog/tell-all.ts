@@ -139,12 +139,7 @@ const SEVERITY = {
   [LogLevel.Warning]: EventSeverity.Warning,
   [LogLevel.Critical]: EventSeverity.Critical,
 } as const
-const TITLES = {
-  fired: 'Alert',
-  resolved: 'Resolved',
-  withdrawn: 'Withdrawn',
-  escalated: 'Escalated',
-} as const
+const TITLES = { fired: 'Alert', resolved: 'Resolved', withdrawn: 'Withdrawn', escalated: 'Escalated' } as const
 
 const eventOf = ({ telling, about, rule, type, level, message }: TellingEntry) => ({
   type,

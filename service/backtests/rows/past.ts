@@ -5,7 +5,7 @@ import type { ReadRecord } from '../../../domain/usage/usage-record.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 import { columns, type TicketRecord } from '../../tickets/rows/tickets.ts'
 
-interface Between {
+export interface Between {
   readonly after: Date
   readonly through: Date
 }

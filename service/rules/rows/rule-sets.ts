@@ -1,5 +1,6 @@
 /** Versions of the rule set, and the one in force: that of the newest activation. A version never changes. */
 
+import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../../domain/page.ts'
 import type { RuleChange } from '../../../domain/rules/rule-change.ts'
@@ -8,13 +9,16 @@ import { readPage } from '../../../store/paging.ts'
 import type { PlatformTx, TenantTx } from '../../../store/tenancy.ts'
 
 export interface By {
+  /** The author's name as given. */
   readonly author: string
-  readonly reason: string | null
+  readonly reason?: string | undefined
 }
 
-export interface RuleSet extends By {
+export interface RuleSet {
   readonly version: number
   readonly files: readonly RuleSource[]
+  readonly author: string
+  readonly reason: string | null
   readonly createdAt: Date
   /** When it was put in force last; null: never. */
   readonly activatedAt: Date | null
@@ -62,14 +66,17 @@ export async function lockRules(tx: PlatformTx): Promise<void> {
  */
 export async function storeRuleSet(
   tx: PlatformTx,
-  { hash, files, author, reason }: By & { readonly hash: string; readonly files: readonly RuleSource[] },
+  files: readonly RuleSource[],
+  { author, reason }: By,
 ): Promise<{ version: number; isNew: boolean }> {
+  const inOrder = files.toSorted((a, b) => (a.file < b.file ? -1 : 1)).map(({ file, text }) => [file, text])
+  const hash = createHash('sha256').update(JSON.stringify(inOrder)).digest('hex')
   const known = await sql<{ version: number }>`select version from rule_sets where hash = ${hash}`.execute(tx.q)
   const [found] = known.rows
   if (found !== undefined) return { version: found.version, isNew: false }
   const { rows } = await sql<{ version: number }>`
     insert into rule_sets (hash, rules, author, actor, reason, request_id, created_at)
-    values (${hash}, ${JSON.stringify(files)}::jsonb, ${author}, ${tx.caller?.actor ?? null}, ${reason},
+    values (${hash}, ${JSON.stringify(files)}::jsonb, ${author}, ${tx.caller?.actor ?? null}, ${reason ?? null},
             ${tx.caller?.requestId ?? null}, ${tx.now})
     returning version`.execute(tx.q)
   const [row] = rows
@@ -81,7 +88,7 @@ export async function storeRuleSet(
 export async function insertActivation(tx: PlatformTx, version: number, { author, reason }: By): Promise<void> {
   await sql`
     insert into rule_activations (version, at, author, actor, reason, request_id)
-    values (${version}, ${tx.now}, ${author}, ${tx.caller?.actor ?? null}, ${reason},
+    values (${version}, ${tx.now}, ${author}, ${tx.caller?.actor ?? null}, ${reason ?? null},
             ${tx.caller?.requestId ?? null})`.execute(tx.q)
 }
 

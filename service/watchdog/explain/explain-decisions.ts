@@ -17,116 +17,92 @@ const decision = (what: DecisionKind, words: string, more: More = {}): Decision 
   ...more,
 })
 
+type At = (ms: number) => string
+
 /** The decisions recorded in grounds. @param timeZone IANA name, for the instants shown */
 export function decisionsOf(grounds: Grounds, timeZone: string): Decision[] {
   const { error } = grounds
   if (error !== null)
     return [decision('undecided', `The rule could not be decided, so its alert stays as it is: ${error}`)]
   const at = (ms: number) => instant(ms, timeZone)
+  const { staleSince, reasons, stage, mode } = grounds
+  const inMode = mode === null ? 'of a tenant' : `in mode ${labelOf(WatchdogMode, mode)}`
   return [
-    ...stale(grounds, at),
-    ...waits(grounds, at),
-    ...told(grounds),
-    ...held(grounds, at),
-    ...bounded(grounds),
-    ...acts(grounds),
-  ]
-}
-
-const stale = ({ staleSince }: Grounds, at: (ms: number) => string): Decision[] =>
-  staleSince === null
-    ? []
-    : [
-        decision(
+    staleSince === null
+      ? null
+      : decision(
           'stale',
           `The usage feed is stale since ${at(staleSince)}: the rule reads usage, so it neither fires nor resolves, and nothing is suspended or brought back.`,
         ),
-      ]
+    waits(grounds, at),
+    told(grounds),
+    ...held(grounds, at),
+    reasons.includes('stage')
+      ? decision('stage', `Its stage is ${stage}: it may not do all that the rule asks for.`)
+      : null,
+    reasons.includes('mode')
+      ? decision('mode', `The watchdog is ${inMode} here: it only says what it would do.`)
+      : null,
+    acts(grounds),
+  ].filter((one) => one !== null)
+}
 
-function waits(
-  { phase, since, at: now, forMs, keepFiringMs, staleSince }: Grounds,
-  at: (ms: number) => string,
-): Decision[] {
-  if (phase !== 'pending' && phase !== 'recovering') return []
+function waits({ phase, since, at: now, forMs, keepFiringMs, staleSince }: Grounds, at: At): Decision | null {
+  if (phase !== 'pending' && phase !== 'recovering') return null
   const lasts = phase === 'pending' ? forMs : keepFiringMs
-  const left = Math.max(0, since + lasts - now)
+  const left = duration(Math.max(0, since + lasts - now))
   // While it stands still, its end is unknown.
   const until = staleSince === null ? { until: new Date(since + lasts).toISOString() } : {}
   const end = staleSince === null ? `, until ${at(since + lasts)}` : ', and that time stands still'
-  const words =
+  const begun =
     phase === 'pending'
-      ? `Its conditions hold since ${at(since)}; it fires when they have held for ${duration(lasts)}: ${duration(left)} are left${end}.`
-      : `Its conditions have ended at ${at(since)}; it goes on firing for ${duration(lasts)}: ${duration(left)} are left${end}.`
-  return [decision(phase, words, until)]
+      ? `Its conditions hold since ${at(since)}; it fires when they have held for ${duration(lasts)}`
+      : `Its conditions have ended at ${at(since)}; it goes on firing for ${duration(lasts)}`
+  return decision(phase, `${begun}: ${left} are left${end}.`, until)
 }
 
-function told({ phase, tells, reasons }: Grounds): Decision[] {
+function told({ phase, tells, reasons }: Grounds): Decision | null {
   if (tells.log || tells.mail) {
     const where = [...(tells.log ? ['the log'] : []), ...(tells.mail ? ['the mail'] : [])].join(' and ')
-    return [decision('tells', `It is told to ${where}.`)]
+    return decision('tells', `It is told to ${where}.`)
   }
   return phase === 'firing' && tells.before && reasons.includes('told')
-    ? [decision('toldBefore', 'It was told before, and is told once: there is nothing new to tell.')]
-    : []
+    ? decision('toldBefore', 'It was told before, and is told once: there is nothing new to tell.')
+    : null
 }
 
-function held({ reasons, quiet, guard }: Grounds, at: (ms: number) => string): Decision[] {
+function held({ reasons, quiet, guard }: Grounds, at: At): Decision[] {
   const found: Decision[] = []
   if (reasons.includes('silenced') && quiet?.reason === 'silenced') {
     const { silenceId, until } = quiet
     const words = `Silence ${silenceId} holds back its mails until ${at(until)}; what still fires then is mailed.`
     found.push(decision('silenced', words, { silenceId, until: new Date(until).toISOString() }))
   }
-  if (reasons.includes('inhibited') && quiet?.reason === 'inhibited')
-    found.push(
-      decision('inhibited', `Rule ${quiet.by} fires and says more of the same: only that is mailed.`, { by: quiet.by }),
-    )
+  if (reasons.includes('inhibited') && quiet?.reason === 'inhibited') {
+    const words = `Rule ${quiet.by} fires and says more of the same: only that is mailed.`
+    found.push(decision('inhibited', words, { by: quiet.by }))
+  }
   if (reasons.includes('unsubscribed'))
     found.push(decision('unsubscribed', 'The tenant wants no mails of alerts of this level (`mailsFrom`).'))
   if (reasons.includes('held')) {
-    const holdId = guard?.hold === undefined || guard.hold === 0 ? null : guard.hold
+    const holdId = guard?.hold === 0 ? null : (guard?.hold ?? null)
     const which = holdId === null ? 'a hold' : `hold ${holdId}`
-    found.push(
+    const words =
       guard?.is === 'discarded'
-        ? decision(
-            'discarded',
-            `A person has discarded ${which} of the guard: it is logged, and neither mailed nor acted on.`,
-            { holdId },
-          )
-        : decision(
-            'held',
-            `The guard keeps it in ${which}, because the rule fires for too many in an hour: it is logged, and neither mailed nor acted on until a person decides.`,
-            { holdId },
-          ),
-    )
+        ? `A person has discarded ${which} of the guard: it is logged, and neither mailed nor acted on.`
+        : `The guard keeps it in ${which}, because the rule fires for too many in an hour: it is logged, and neither mailed nor acted on until a person decides.`
+    found.push(decision(guard?.is === 'discarded' ? 'discarded' : 'held', words, { holdId }))
   }
   return found
 }
 
-function bounded({ reasons, stage, mode }: Grounds): Decision[] {
-  const inMode = mode === null ? 'of a tenant' : `in mode ${labelOf(WatchdogMode, mode)}`
-  return [
-    ...(reasons.includes('stage')
-      ? [decision('stage', `Its stage is ${stage}: it may not do all that the rule asks for.`)]
-      : []),
-    ...(reasons.includes('mode')
-      ? [decision('mode', `The watchdog is ${inMode} here: it only says what it would do.`)]
-      : []),
-  ]
-}
-
-function acts({ wish, suspend, enforcementEnabled, phase }: Grounds): Decision[] {
-  if (wish !== 'over' || suspend === null || phase !== 'firing') return []
-  if (suspend === 'no') return []
-  if (suspend === 'would') return [decision('wouldSuspend', 'It suspends nobody, and logs who would be suspended.')]
-  return enforcementEnabled
-    ? [decision('suspends', 'It asks for the suspension.')]
-    : [
-        decision(
-          'enforcementOff',
-          'Enforcement is switched off for the tenant: it suspends nobody, and logs who would be suspended.',
-        ),
-      ]
+/** The requests to enforcement. */
+function acts({ wish, suspend, enforcementEnabled, phase }: Grounds): Decision | null {
+  if (wish !== 'over' || suspend === null || suspend === 'no' || phase !== 'firing') return null
+  if (suspend === 'would') return decision('wouldSuspend', 'It suspends nobody, and logs who would be suspended.')
+  if (enforcementEnabled) return decision('suspends', 'It asks for the suspension.')
+  const words = 'Enforcement is switched off for the tenant: it suspends nobody, and logs who would be suspended.'
+  return decision('enforcementOff', words)
 }
 
 /** The cycle has not begun for the watchdog. */

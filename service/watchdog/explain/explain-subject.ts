@@ -20,9 +20,9 @@ import { heldBack } from '../../../store/due.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 import { loadAlerts } from '../../alerts/rows/alerts.ts'
 import { readRoom } from '../../enforcement/guard.ts'
-import { poolNames } from '../../pools/rows/pools.ts'
+import { knownPool } from '../../pools/known-pool.ts'
 import type { ReadRules } from '../../rules/rules-in-force.ts'
-import { simLabels } from '../../sims/rows/sims.ts'
+import { knownSim } from '../../sims/known-sim.ts'
 import { runningCycle } from '../../usage/rows/cycles.ts'
 import { groundsOf } from '../grounds.ts'
 import { alertsOf, readAnswers } from '../guard-firing.ts'
@@ -36,6 +36,7 @@ interface Findings {
   readonly batch: EvaluationBatch
   /** Undefined: the subject is gone, and no rule watches it. */
   readonly facts: SubjectFacts | undefined
+  readonly mode: WatchdogMode | null
   /** By rule. */
   readonly evaluations: ReadonlyMap<string, Evaluation>
   readonly alerts: ReadonlyMap<string, StoredAlert>
@@ -58,11 +59,13 @@ export async function explainSubject(
   const { isOpen, ...cycle } = await runningCycle(tx)
   const batch = await readBatch(tx, [subject], inForce, await viewSituation(tx, cycle))
   const stored = await loadAlerts(tx, [subject], scopesAt(batch.moment))
+  const [facts] = batch.subjects
   const found: Findings = {
     tx,
     subject,
     batch,
-    facts: batch.subjects[0],
+    facts,
+    mode: facts === undefined || facts.kind === 'tenant' ? null : modeOf(facts),
     evaluations: await evaluationsOf(tx, batch, stored),
     alerts: new Map(stored.map((alert) => [alert.rule, alert])),
     isOpen,
@@ -92,9 +95,7 @@ export async function explainSubject(
 
 async function labelOfSubject(tx: TenantTx, { kind, id }: Subject): Promise<string> {
   if (kind === 'tenant') return tx.tenantId
-  const label = (await (kind === 'sim' ? simLabels(tx, [id]) : poolNames(tx, [id]))).get(id)
-  if (label !== undefined) return label
-  throw new ServiceError(kind === 'sim' ? 'sim_not_found' : 'pool_not_found', `There is no ${NOUNS[kind]} ${id}.`)
+  return kind === 'sim' ? (await knownSim(tx, id)).label : knownPool(tx, id)
 }
 
 /** Evaluates and decides, as `evaluateAll` would. The guard is asked, and nothing is counted. */
@@ -143,11 +144,7 @@ async function followedBy(
       },
     ]
   })
-  const about = {
-    simId: subject.kind === 'sim' ? subject.id : null,
-    poolId: subject.kind === 'pool' ? subject.id : null,
-  }
-  const followed = await readFollowed(tx, about, open)
+  const followed = await readFollowed(tx, subject, open)
   return new Map(open.map(({ rule }, n) => [rule, followed[n] ?? NOTHING_FOLLOWED]))
 }
 
@@ -204,13 +201,13 @@ const undecided = {
 }
 
 function explainedRule(rule: Rule, found: Findings, followed: Consequences = NOTHING_FOLLOWED): ExplainedRule {
-  const { batch, facts, subject } = found
+  const { batch, mode, subject } = found
   const common = {
     rule: rule.name,
     version: batch.rulesVersion,
     misfits: misfitsFor(rule, found),
     stage: rule.event.params.stage,
-    mode: facts === undefined || facts.kind === 'tenant' ? null : modeOf(facts),
+    mode,
     alert: shownAlert(found.alerts.get(rule.name), subject),
     followed,
   }
@@ -238,26 +235,21 @@ function explainedRule(rule: Rule, found: Findings, followed: Consequences = NOT
   }
 }
 
+const NOT_IN_FORCE = 'The rule is not in force: it was removed, or renamed.'
+
 /** An alert whose rule is no longer in force. */
 const removedRule = (
   alert: StoredAlert,
-  { subject, facts }: Findings,
+  { subject, mode }: Findings,
   followed: Consequences = NOTHING_FOLLOWED,
 ): ExplainedRule => ({
   ...undecided,
   rule: alert.rule,
   version: alert.ruleVersion,
   isAttached: false,
-  misfits: [
-    {
-      field: 'rules',
-      expected: 'a rule in force',
-      got: null,
-      words: 'The rule is not in force: it was removed, or renamed.',
-    },
-  ],
+  misfits: [{ field: 'rules', expected: 'a rule in force', got: null, words: NOT_IN_FORCE }],
   stage: null,
-  mode: facts === undefined || facts.kind === 'tenant' ? null : modeOf(facts),
+  mode,
   alert: shownAlert(alert, subject),
   followed,
 })

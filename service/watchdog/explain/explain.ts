@@ -73,7 +73,7 @@ async function ruleOf(
 ): Promise<ExplainedRule> {
   const { key, rule, grounds, leaves, cycleKey, at, simId, poolId, ruleVersion } = entry
   const subject = subjectNamed(simId, poolId)
-  const [followed] = await readFollowed(tx, { simId, poolId: simId === null ? poolId : null }, [
+  const [followed] = await readFollowed(tx, subject, [
     {
       rule,
       keys: [...new Set([key, ...TELLING_KINDS.map((kind) => key.replace(/[^/]+$/, kind))])],

@@ -31,7 +31,7 @@ export const shownEntry = ({ id, message, level, at }: StoredEntry) => ({ id, me
 /** Reads what followed, for each alert. The number of statements does not grow with the alerts. */
 export async function readFollowed(
   tx: TenantTx,
-  about: { readonly simId: number | null; readonly poolId: number | null },
+  subject: Subject,
   alerts: readonly Followable[],
 ): Promise<Consequences[]> {
   if (alerts.length === 0) return []
@@ -39,21 +39,18 @@ export async function readFollowed(
   const since = Math.min(...alerts.flatMap((one) => one.since ?? []))
   const told = await entriesOf(tx, keys)
   const rules = alerts.map(({ rule }) => rule)
-  const acted = Number.isFinite(since) ? await actionsSince(tx, about, rules, new Date(since)) : []
+  const acted = Number.isFinite(since) ? await actionsSince(tx, subject, rules, new Date(since)) : []
   const notices = await noticesOf(tx, [...keys, ...acted.map(({ key }) => key)])
-  const tickets = await ticketsOf(
-    tx,
-    idsOf([...told, ...acted], ({ ticketId }) => ticketId),
-  )
-  const named = idsOf([...told, ...acted], ({ workflowId }) => workflowId)
-  const workflows = await workflowsOf(tx, [...new Set([...alerts.flatMap((one) => one.workflowIds), ...named])])
+  const tickets = await ticketsOf(tx, ticketsIn([...told, ...acted]))
+  const workflowIds = [...alerts.flatMap((one) => one.workflowIds), ...runsIn([...told, ...acted])]
+  const workflows = await workflowsOf(tx, [...new Set(workflowIds)])
   const holds = await holdStates(tx, [...new Set(alerts.flatMap((one) => one.holdIds))])
   return alerts.map((one) => {
     const actions = acted.filter(({ rule, at }) => rule === one.rule && at.getTime() >= (one.since ?? Infinity))
     const entries = [...told.filter(({ key }) => one.keys.includes(key)), ...actions]
     const ofEntries = new Set(entries.map(({ key }) => key))
-    const ids = new Set(idsOf(entries, ({ ticketId }) => ticketId))
-    const runs = new Set([...one.workflowIds, ...idsOf(entries, ({ workflowId }) => workflowId)])
+    const ids = new Set(ticketsIn(entries))
+    const runs = new Set([...one.workflowIds, ...runsIn(entries)])
     return {
       entries: entries.slice(-MOST).map(shownEntry),
       mails: notices
@@ -86,9 +83,8 @@ export async function readFollowed(
   })
 }
 
-const idsOf = (entries: readonly StoredEntry[], of: (entry: StoredEntry) => string | null): string[] => [
-  ...new Set(entries.map(of).filter((id) => id !== null)),
-]
+const ticketsIn = (entries: readonly StoredEntry[]): string[] => entries.flatMap(({ ticketId }) => ticketId ?? [])
+const runsIn = (entries: readonly StoredEntry[]): string[] => entries.flatMap(({ workflowId }) => workflowId ?? [])
 
 /** Ids of the workflow that enforces rules about a subject in a cycle. */
 export function enforcedBy(tenantId: string, { kind, id }: Subject, cycleKey: string): string[] {

@@ -1,6 +1,7 @@
 /** Reads an entry of the watchdog log with its grounds, and the consequences of alerts. Every statement has a limit. */
 import { sql } from 'kysely'
 import type { TicketStatus, TicketType } from '../../../domain/codes.ts'
+import type { Subject } from '../../../domain/watchdog/subject.ts'
 import type { LeafExplanation } from '../../../rules/engine/evaluate-subject.ts'
 import type { NewLogEntry } from '../../../store/log.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
@@ -46,16 +47,16 @@ export async function entriesOf(tx: TenantTx, keys: readonly string[]): Promise<
 /** Entries about actions caused by rules: of a SIM, or of a pool and its SIMs, the oldest first. */
 export async function actionsSince(
   tx: TenantTx,
-  { simId, poolId }: { readonly simId: number | null; readonly poolId: number | null },
+  { kind, id }: Subject,
   rules: readonly string[],
   since: Date,
 ): Promise<StoredEntry[]> {
-  if (simId === null && poolId === null) return []
+  if (kind === 'tenant') return []
   const { rows } = await sql<StoredEntry>`
     select * from (
       select ${columns} from watchdog_log
        where tenant_id = ${mine} and at >= ${since}
-         and ${simId === null ? sql`pool_id = ${poolId}::bigint` : sql`sim_id = ${simId}::bigint`}
+         and ${kind === 'pool' ? sql`pool_id = ${id}::bigint` : sql`sim_id = ${id}::bigint`}
        order by at, id limit ${MOST_READ}) e
      where rule = any(${[...rules]}::text[]) and ("workflowId" is not null or key like '%/wouldSuspend/%')
      order by at, id limit ${MOST}`.execute(tx.q)

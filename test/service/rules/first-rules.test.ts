@@ -4,8 +4,8 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { activateFirstRules, sourceOf } from '../../../process/rule-files.ts'
 import { loadStoredRules } from '../../../rules/load/load-rule-set.ts'
-import { activeRuleSet, lockRules } from '../../../service/rules/rows/rule-sets.ts'
-import { putInForce, storeRules } from '../../../service/rules/rules-in-force.ts'
+import { activeRuleSet, lockRules, storeRuleSet } from '../../../service/rules/rows/rule-sets.ts'
+import { putInForce } from '../../../service/rules/rules-in-force.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { aStore } from '../../setup/estate.ts'
 import { soon } from '../../setup/soon.ts'
@@ -29,8 +29,8 @@ test('are not put in the place of those that an operator loads meanwhile', async
     first = activateFirstRules(store, SHIPPED, silent)
     await soon(async () => expect(await waitsForRules()).toBe(1))
     const { rules } = await loadStoredRules(OPERATORS)
-    const { version } = await storeRules(tx, OPERATORS, { author: 'Ann' })
-    await putInForce(tx, { version, rules }, undefined, { author: 'Ann' })
+    const { version } = await storeRuleSet(tx, OPERATORS, { author: 'Ann' })
+    await putInForce(tx, { version, rules }, { author: 'Ann' })
   })
 
   expect(await first).toBe(true)
