@@ -23,59 +23,49 @@ export interface ReadSource {
 
 /** Reads a file that comes in, and reports every such fault at its place. @returns undefined if it has no JSON */
 export function readSource({ file, text, unreadable }: RuleSource, faults: FaultList): ReadSource | undefined {
-  const reportIn = (line: number) => faults.of(file, () => ({ line, column: 1 }))
-  if (unreadable !== undefined) {
-    reportIn(unreadable.line)('', 'other bytes', 'text in UTF-8', `it ${unreadable.fault}`)
-    return undefined
+  const refuse = (at: TextPlace, got: unknown, expected: string, hint?: string): undefined => {
+    faults.of(file, () => placeIn(at))('', got, expected, hint)
   }
-  if (text.length > BOUNDS.fileChars) {
-    reportIn(1)('', `${text.length} characters`, `at most ${BOUNDS.fileChars} characters`)
-    return undefined
-  }
-  const read = checkText(text, (placeOf) => faults.of(file, placeOf))
-  return read === undefined ? undefined : { file, ...read }
-}
-
-/**
- * Reads a text, and reports every such fault at its place.
- *
- * @param reportAt makes a report with the places of this text
- * @returns undefined if it is not JSON
- */
-function checkText(
-  text: string,
-  reportAt: (placeOf: (pointer: string) => TextPlace | undefined) => Report,
-): { readonly value: unknown; readonly report: Report } | undefined {
-  const nesting = nestingOf(text)
-  if ('error' in nesting) {
-    reportAt(() => placeIn(nesting))('', nesting.error, 'JSON')
-    return undefined
-  }
-  const { depth, tooDeepAt } = nesting
-  if (tooDeepAt !== null) {
-    reportAt(() => placeIn(tooDeepAt))('', depth, `brackets nested at most ${BOUNDS.textDepth} deep`)
-    return undefined
-  }
+  if (unreadable !== undefined)
+    return refuse({ line: unreadable.line, column: 1 }, 'other bytes', 'text in UTF-8', `it ${unreadable.fault}`)
+  if (text.length > BOUNDS.fileChars)
+    return refuse({ line: 1, column: 1 }, `${text.length} characters`, `at most ${BOUNDS.fileChars} characters`)
   const read = parsed(text)
-  if ('error' in read) {
-    reportAt(() => placeIn(read))('', read.error, 'JSON')
-    return undefined
-  }
+  if ('error' in read) return refuse(read, read.error, 'JSON')
+  if ('depth' in read) return refuse(read, read.depth, `brackets nested at most ${BOUNDS.textDepth} deep`)
   const { root, value } = read
-  const report = reportAt((pointer) => placeOf(root, pointer))
+  const report = faults.of(file, (pointer) => placeOf(root, pointer))
   checkNode(root, '', report)
-  return { value, report }
+  return { file, value, report }
 }
 
-interface TextFault extends TextPlace {
-  readonly error: string
+/** Parses a text, after reading it token by token: what nests endlessly never reaches a parser. */
+function parsed(
+  text: string,
+):
+  | { readonly root: ValueNode; readonly value: unknown }
+  | (TextPlace & { readonly error: string })
+  | (TextPlace & { readonly depth: number }) {
+  try {
+    let open = 0
+    let depth = 0
+    let tooDeepAt: TextPlace | null = null
+    for (const { type, loc } of tokenize(text)) {
+      if (type === 'LBrace' || type === 'LBracket') depth = Math.max(depth, ++open)
+      if (type === 'RBrace' || type === 'RBracket') open -= 1
+      if (depth > BOUNDS.textDepth) tooDeepAt ??= loc.start
+    }
+    return tooDeepAt === null ? { root: parse(text).body, value: JSON.parse(text) } : { ...placeIn(tooDeepAt), depth }
+  } catch (error) {
+    return brokenAt(error, text)
+  }
 }
 
 /**
  * The message is that of `JSON.parse`. So is the place, if the message has one; otherwise it is momoa's, whose errors
  * end in it: `(2:6)`.
  */
-function brokenAt(error: unknown, text: string): TextFault {
+function brokenAt(error: unknown, text: string): TextPlace & { readonly error: string } {
   const words = messageOf(text) ?? String(error)
   const place = / at position \d+ \(line (\d+) column (\d+)\)$/.exec(words) ?? /\((\d+):(\d+)\)$/.exec(String(error))
   const lines = text.split('\n')
@@ -93,37 +83,6 @@ function messageOf(text: string): string | undefined {
     return undefined
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
-  }
-}
-
-interface Nesting {
-  readonly depth: number
-  /** The first bracket that goes deeper than allowed. */
-  readonly tooDeepAt: TextPlace | null
-}
-
-/** How deep brackets are nested, read token by token: what nests endlessly never reaches a parser. */
-function nestingOf(text: string): Nesting | TextFault {
-  try {
-    let open = 0
-    let depth = 0
-    let tooDeepAt: TextPlace | null = null
-    for (const { type, loc } of tokenize(text)) {
-      if (type === 'LBrace' || type === 'LBracket') depth = Math.max(depth, ++open)
-      if (type === 'RBrace' || type === 'RBracket') open -= 1
-      if (depth > BOUNDS.textDepth) tooDeepAt ??= loc.start
-    }
-    return { depth, tooDeepAt }
-  } catch (error) {
-    return brokenAt(error, text)
-  }
-}
-
-function parsed(text: string): { readonly root: ValueNode; readonly value: unknown } | TextFault {
-  try {
-    return { root: parse(text).body, value: JSON.parse(text) }
-  } catch (error) {
-    return brokenAt(error, text)
   }
 }
 
