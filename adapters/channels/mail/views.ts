@@ -127,7 +127,10 @@ export function alertView(notification: AlertNotification): AlertView {
       line('Over the limit by', over),
       line('Since', kind === 'resolved' ? null : sinceText(notification)),
       line('Lasted', lastedMs === undefined ? null : duration(lastedMs)),
-      line(KINDS[kind].found, kind !== 'resolved' && found === instantOf(notification, notification.since) ? null : found),
+      line(
+        KINDS[kind].found,
+        kind !== 'resolved' && found === instantOf(notification, notification.since) ? null : found,
+      ),
       line(
         'How often',
         notification.times === undefined ? null : `${count(notification.times)} times in this billing cycle`,

@@ -52,8 +52,7 @@ test('a third channel sends, retries and ends by the same loop', async () => {
       ),
     )
   const send = async () => {
-    for (const id of [webhookId, listId])
-      await sendWebhooks(store, channels, OPTIONS, { tenantId, webhookId: id })
+    for (const id of [webhookId, listId]) await sendWebhooks(store, channels, OPTIONS, { tenantId, webhookId: id })
   }
   const deliveries = async () => (await asTenant((tx) => pageOfDeliveries(tx, listId, {}))).data
 
