@@ -4,7 +4,6 @@
  */
 
 import type { Address } from '../../domain/channels/address.ts'
-import type { MailKind } from '../../domain/channels/mail.ts'
 import type { AlertNotification, Notification } from '../../domain/notifications/notification.ts'
 import { mailWaits } from '../../domain/notifications/waits.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
@@ -19,7 +18,7 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { openSilences } from '../alerts/rows/silences.ts'
 import { findTenant } from '../tenants/rows/tenants.ts'
 import { tenantSettings } from '../usage/rows/cycles.ts'
-import { planMails, type Waiting } from './plan-mails.ts'
+import { type MailPlan, planMails, type Waiting } from './plan-mails.ts'
 import { addressingOf, type CopyTo } from './recipients-of.ts'
 import { idsOf, type Render, renderBody } from './render-body.ts'
 import { readAddresses } from './rows/addresses.ts'
@@ -34,8 +33,8 @@ const KEPT_MS = 396 * 86_400_000
 /** Composes the mails that leave now. Does nothing while another worker does it, or while there is no address. */
 export async function composeMails(tx: TenantTx, render: Render): Promise<void> {
   if (!(await lockMailWork(tx))) return
-  const recipient = (await findTenant(tx))?.billingEmail ?? ''
-  if (recipient === '') return
+  const { billingEmail = '' } = (await findTenant(tx)) ?? {}
+  if (billingEmail === '') return
   const now = tx.now.getTime()
   const { loud, silenced } = bySilence(await waitingNotifications(tx, MOST_AT_ONCE), await openSilences(tx))
   const { startsAt, endsAt } = cycleAt((await tenantSettings(tx)).billingCycle, now)
@@ -44,7 +43,7 @@ export async function composeMails(tx: TenantTx, render: Render): Promise<void> 
   const plan = planMails(loud.map(waitingOf), past, waits, now)
   await putOffNotifications(tx, [...silenced, ...plan.putOff])
   const addresses = await readAddresses(tx)
-  for (const { kind, parts } of plan.mails) await compose(tx, render, { recipient, kind, addresses }, parts)
+  for (const mail of plan.mails) await compose(tx, render, mail, { billingEmail, addresses })
   await forgetBodies(tx, new Date(now - KEPT_MS))
 }
 
@@ -75,14 +74,6 @@ const waitingOf = ({ id, body, dueAt, createdAt }: WaitingNotification): Waiting
   createdAt: createdAt.getTime(),
 })
 
-interface Mailing {
-  /** The tenant's billing address. */
-  readonly recipient: string
-  readonly kind: MailKind
-  /** Every address of the tenant. */
-  readonly addresses: readonly Address[]
-}
-
 /**
  * Makes a mail and stores its text; and a copy of it for each further address. Notifications that cannot be rendered
  * hold up no others: they get a separate mail, rendered when it is sent, and tried like any other.
@@ -90,12 +81,12 @@ interface Mailing {
 async function compose(
   tx: TenantTx,
   render: Render,
-  { recipient, kind, addresses }: Mailing,
-  parts: readonly Waiting[],
+  { kind, parts }: MailPlan['mails'][number],
+  { billingEmail, addresses }: { readonly billingEmail: string; readonly addresses: readonly Address[] },
 ): Promise<void> {
   const { rendered, good, faulty } = await renderBody(tx, render, parts)
-  const { main, copies } = addressingOf(addresses, recipient, parts)
-  const mail = { recipient: main?.email ?? recipient, addressId: main?.id ?? null, kind }
+  const { main, copies } = addressingOf(addresses, billingEmail, parts)
+  const mail = { recipient: main?.email ?? billingEmail, addressId: main?.id ?? null, kind }
   const mailId = await insertMail(tx, mail, idsOf(good))
   if ('body' in rendered) {
     await insertBody(tx, mailId, rendered.body)

@@ -59,7 +59,7 @@ export function causeView(alerts: readonly AlertNotification[]): DigestView {
   return {
     tone: toneOf(worstOf(alerts)),
     subject: subjectOf(alerts),
-    headline: headlineOf(alerts, (name) => name),
+    headline: headlineOf(alerts),
     counts: whereAndWhen(alerts),
     preheader: excessesText(rows) ?? whereAndWhen(alerts),
     tenant: oneLine(alerts[0]?.tenantName ?? ''),
@@ -148,9 +148,9 @@ const isGrace = (kind: AlertNotification['kind']): boolean => kind === 'graceSta
 
 /** The headline; a pool's name is cut if it is too long for a subject. */
 function subjectOf(alerts: readonly AlertNotification[]): string {
-  const excess = headlineOf(alerts, (name) => name).length - SUBJECT_CHARS
+  const excess = headlineOf(alerts).length - SUBJECT_CHARS
   const cut = (name: string) => shortenName(name, Math.max(Math.min(name.length, NAME_CHARS), name.length - excess))
-  return shortenLabel(headlineOf(alerts, excess > 0 ? cut : (name) => name), SUBJECT_CHARS)
+  return shortenLabel(headlineOf(alerts, cut), SUBJECT_CHARS)
 }
 
 /**
@@ -158,7 +158,7 @@ function subjectOf(alerts: readonly AlertNotification[]): string {
  *
  * @param named shortens a pool's name
  */
-function headlineOf(alerts: readonly AlertNotification[], named: (name: string) => string): string {
+function headlineOf(alerts: readonly AlertNotification[], named = (name: string) => name): string {
   // An escalation is a separate cause.
   const { kind: first, rule } = worstOf(alerts)
   const isEscalated = first === 'escalated'

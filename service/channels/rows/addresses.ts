@@ -47,7 +47,7 @@ export async function lockAddresses(tx: TenantTx): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** Adds an address. @returns its id; undefined if there is one of this kind already */
+/** @returns its id; undefined if there is one of this kind already */
 export async function insertAddress(
   tx: TenantTx,
   address: Pick<Address, 'email' | 'level' | 'rules'> & {
@@ -64,7 +64,6 @@ export async function insertAddress(
   return rows[0]?.id
 }
 
-/** Records the confirmation of an address. */
 export async function writeConfirmed(tx: TenantTx, id: number): Promise<void> {
   await sql`update addresses set confirmed_at = ${tx.now} where id = ${id}`.execute(tx.q)
 }
@@ -96,7 +95,6 @@ export async function markWell(tx: TenantTx, email: string): Promise<void> {
 
 const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
 
-/** Removes an address. */
 export async function deleteAddress(tx: TenantTx, id: number): Promise<void> {
   await sql`delete from addresses where id = ${id}`.execute(tx.q)
 }
@@ -118,7 +116,9 @@ export async function deleteOtherBilling(
  * it was never confirmed. An address confirmed before needs no new confirmation.
  */
 export async function changeBilling(tx: TenantTx, before: string, after: string): Promise<void> {
-  const known = await readBilling(tx)
+  const { rows: known } = await sql<AddressRow>`
+    select ${columns} from addresses
+     where tenant_id = ${mine} and kind = 'billing' order by id for update`.execute(tx.q)
   const nothing = { kind: 'billing' as const, level: null, rules: null }
   if (before !== '' && !known.some(({ email }) => isSame(email, before))) {
     await insertAddress(tx, { ...nothing, email: before, confirmedAt: tx.now })
@@ -130,11 +130,4 @@ export async function changeBilling(tx: TenantTx, before: string, after: string)
     update addresses set email = ${after}
      where tenant_id = ${mine} and kind = 'billing' and lower(email) = lower(${after})`.execute(tx.q)
   await deleteOtherBilling(tx, after, isConfirmed || isSame(before, after) ? 'all' : 'unconfirmed')
-}
-
-async function readBilling(tx: TenantTx): Promise<Address[]> {
-  const { rows } = await sql<AddressRow>`
-    select ${columns} from addresses
-     where tenant_id = ${mine} and kind = 'billing' order by id for update`.execute(tx.q)
-  return rows.map(toAddress)
 }

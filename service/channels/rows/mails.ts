@@ -110,7 +110,6 @@ export async function insertResent(tx: TenantTx, id: string): Promise<string> {
   return newId
 }
 
-/** The status of a mail; undefined if there is none. */
 export async function mailStatus(tx: TenantTx, id: string): Promise<MailStatus | undefined> {
   const { rows } = await sql<{ status: MailStatus }>`
     select status from deliveries where mail_id = ${id}`.execute(tx.q)

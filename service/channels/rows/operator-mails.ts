@@ -69,7 +69,6 @@ export async function claimOperatorMail(tx: PlatformTx, leaseUntil: Date): Promi
   return rows
 }
 
-/** Records the outcome of an attempt. */
 export async function noteOperatorDelivery(
   tx: PlatformTx,
   id: string,

@@ -30,7 +30,6 @@ const toWebhook =
     disabledAt: disabledAt?.toISOString() ?? null,
   })
 
-/** Adds an endpoint. @returns its id */
 export async function insertWebhook(
   tx: TenantTx,
   webhook: Pick<Webhook, 'url' | 'description' | 'events'> & { readonly secret: string },
