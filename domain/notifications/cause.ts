@@ -2,6 +2,9 @@
 import { LogLevel } from '../codes.ts'
 import type { AlertNotification } from './notification.ts'
 
+/** Whether a notice is about a hold of the guard, which waits for a person's decision. */
+export const isHold = ({ key }: AlertNotification): boolean => key.startsWith('guard/')
+
 /**
  * The cause: a rule, and the pool that it is about. A rule about SIMs or the tenant has one cause in the tenant.
  *
@@ -10,8 +13,7 @@ import type { AlertNotification } from './notification.ts'
  */
 export function causeOf(about: AlertNotification): string | null {
   const { kind, key, level, rule, subject, causePoolId, isOfEndedCycle = false } = about
-  // A hold of the guard needs a separate decision.
-  if (key.startsWith('guard/')) return key
+  if (isHold(about)) return key
   const poolId = subject.kind === 'pool' ? subject.id : causePoolId
   const cause = poolId === undefined ? rule.name : `${rule.name}/pool/${poolId}`
   switch (kind) {

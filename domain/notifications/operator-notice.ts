@@ -1,16 +1,33 @@
 /** Notices to the operator of the installation, by mail. Tenants receive none of them. */
 
-/** A rule set in the database that a build's gate refuses. */
-export interface RulesRefused {
-  readonly kind: 'rulesRefused'
-  readonly version: number
-  /** Version of the service. */
-  readonly build: string
-  /** The first fault, and how many there are. */
-  readonly reason: string
-  /** In words: which version is in force while the set is refused. */
-  readonly instead: string
-}
+export type OperatorNotice =
+  /** A rule set in the database that a build's gate refuses. */
+  | {
+      readonly kind: 'rulesRefused'
+      readonly version: number
+      /** Version of the service. */
+      readonly build: string
+      /** The first fault, and how many there are. */
+      readonly reason: string
+      /** In words: which version is in force while the set is refused. */
+      readonly instead: string
+    }
+  | RulesChanged
+  /** A rule that could not be decided for some subjects of a tenant, with the error of one of them. */
+  | { readonly kind: 'ruleUndecidable'; readonly rule: string; readonly version: number; readonly error: string }
+  | {
+      readonly kind: 'mailGivenUp'
+      /** Message-ID of a tenant's mail. */
+      readonly mailId: string
+      readonly recipient: string
+      readonly subject: string
+      /** The server's last words, or why the mail could not be sent. */
+      readonly response: string
+    }
+  /** A tenant's address that the mail server refused: mails to it are given up. */
+  | { readonly kind: 'addressRefused'; readonly recipient: string; readonly response: string }
+  /** The carrier refuses the credentials of some workers since an instant (ISO 8601), with this answer. */
+  | { readonly kind: 'carrierRefuses'; readonly since: string; readonly answer: string }
 
 export interface RulesChanged {
   readonly kind: 'rulesChanged'
@@ -24,50 +41,6 @@ export interface RulesChanged {
   readonly changed: readonly string[]
   readonly removed: readonly string[]
 }
-
-/** A rule that could not be decided for some subjects of a tenant. */
-export interface RuleUndecidable {
-  readonly kind: 'ruleUndecidable'
-  readonly rule: string
-  readonly version: number
-  /** Of one of the subjects. */
-  readonly error: string
-}
-
-/** A tenant's mail. */
-export interface MailGivenUp {
-  readonly kind: 'mailGivenUp'
-  /** Message-ID. */
-  readonly mailId: string
-  readonly recipient: string
-  readonly subject: string
-  /** The server's last words, or why the mail could not be sent. */
-  readonly response: string
-}
-
-/** A tenant's address that the mail server refused: mails to it are given up. */
-export interface AddressRefused {
-  readonly kind: 'addressRefused'
-  readonly recipient: string
-  readonly response: string
-}
-
-/** The carrier refuses the credentials of some workers. */
-export interface CarrierRefuses {
-  readonly kind: 'carrierRefuses'
-  /** ISO 8601. */
-  readonly since: string
-  /** Its answer, as the service words it. */
-  readonly answer: string
-}
-
-export type OperatorNotice =
-  | CarrierRefuses
-  | RulesRefused
-  | RulesChanged
-  | RuleUndecidable
-  | MailGivenUp
-  | AddressRefused
 
 /** A notice in a mail. */
 export interface CountedNotice {

@@ -4,7 +4,7 @@
  */
 
 import type { Address } from '../../domain/channels/address.ts'
-import type { AlertNotification, Notification } from '../../domain/notifications/notification.ts'
+import { isHold } from '../../domain/notifications/cause.ts'
 import { mailWaits } from '../../domain/notifications/waits.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
 import { type OpenSilence, quietOf } from '../../rules/alerts/quiet.ts'
@@ -53,7 +53,7 @@ export async function composeMails(tx: TenantTx, render: Render): Promise<void> 
  */
 function bySilence(waiting: readonly WaitingNotification[], silences: readonly OpenSilence[]) {
   const untilOf = ({ body, poolId, tag }: WaitingNotification): number | null => {
-    if (!isSilenceable(body)) return null
+    if ((body.kind !== 'fired' && body.kind !== 'suspended') || isHold(body)) return null
     const subject = { kind: body.subject.kind, id: Number(body.subject.id) }
     return quietOf(silences, { rule: body.rule.name, level: body.level, subject, poolId, tag })?.until ?? null
   }
@@ -63,9 +63,6 @@ function bySilence(waiting: readonly WaitingNotification[], silences: readonly O
     silenced: all.flatMap(({ one, until }) => (until === null ? [] : [{ id: one.id, at: until }])),
   }
 }
-
-const isSilenceable = (body: Notification): body is AlertNotification =>
-  (body.kind === 'fired' || body.kind === 'suspended') && !body.key.startsWith('guard/')
 
 const waitingOf = ({ id, body, dueAt, createdAt }: WaitingNotification): Waiting => ({
   id,

@@ -3,6 +3,7 @@
  * Pure.
  */
 import type { Link } from '../../../domain/channels/link.ts'
+import { isHold } from '../../../domain/notifications/cause.ts'
 import type { AlertNotification, Notification } from '../../../domain/notifications/notification.ts'
 import { oneLine } from './format.ts'
 
@@ -45,16 +46,13 @@ export function offersOf(notifications: readonly Notification[], links: MailLink
   ].filter(({ choices }) => choices.length > 0)
 }
 
-/**
- * Whether it fires in the running cycle, and is no hold of the guard: that needs a decision. Its names go into commands, so
- * they are plain words.
- */
-const isAskable = ({ kind, key, cycle, rule, subject }: AlertNotification): boolean =>
-  (kind === 'fired' || kind === 'escalated') &&
-  cycle !== undefined &&
-  !key.startsWith('guard/') &&
-  isPlain(rule.name) &&
-  isPlain(String(subject.id))
+/** Whether it fires in the running cycle, and is no hold. Its names go into commands, so they are plain words. */
+const isAskable = (alert: AlertNotification): boolean =>
+  (alert.kind === 'fired' || alert.kind === 'escalated') &&
+  alert.cycle !== undefined &&
+  !isHold(alert) &&
+  isPlain(alert.rule.name) &&
+  isPlain(String(alert.subject.id))
 
 const isPlain = (word: string): boolean => /^[\w-]+$/.test(word)
 

@@ -4,6 +4,7 @@
  * A name that is too long is cut, to keep the figure and the consequence.
  */
 
+import { isHold } from '../../../domain/notifications/cause.ts'
 import type {
   AlertNotification,
   Notification,
@@ -138,8 +139,7 @@ function topicOf(told: Notification): Topic {
   if (told.kind === 'summary') return { noun: CYCLES, ...alike('closed') }
   if (told.kind === 'resolved') return { noun: ALERTS, ...alike('resolved') }
   if (told.kind === 'escalated') return { noun: ALERTS, ...alike('not acknowledged') }
-  // A hold of the guard waits for a person.
-  if (told.key.startsWith('guard/')) return { noun: DECISIONS, ...alike('needed') }
+  if (isHold(told)) return { noun: DECISIONS, ...alike('needed') }
   if (told.kind === 'fired' && told.rule.type === 'usage-feed-silent') return { noun: FEEDS, ...alike('silent') }
   const noun = COUNTED[told.subject.kind]
   if (told.kind === 'suspended') return { noun, ...alike('suspended') }

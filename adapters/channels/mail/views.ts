@@ -5,6 +5,7 @@
 
 import { LogLevel, labelOf } from '../../../domain/codes.ts'
 import { instant, shortInstant } from '../../../domain/local-time.ts'
+import { isHold } from '../../../domain/notifications/cause.ts'
 import type {
   AlertNotification,
   Notification,
@@ -150,9 +151,9 @@ const overText = ({ overageMB, limitMB }: AlertNotification['facts']): string | 
   overageMB === null || overageMB <= 0 || limitMB === null ? null : megabytes(overageMB, [limitMB])
 
 /** "How to stop this: …"; empty for an ended alert. A hold of the guard needs a decision instead. */
-export function stopText({ kind, key, howToStop }: AlertNotification): string[] {
-  if (kind === 'resolved' || kind === 'broughtBack') return []
-  return [`${key.startsWith('guard/') ? 'What to do' : 'How to stop this'}: ${oneLine(howToStop)}`]
+export function stopText(alert: AlertNotification): string[] {
+  if (alert.kind === 'resolved' || alert.kind === 'broughtBack') return []
+  return [`${isHold(alert) ? 'What to do' : 'How to stop this'}: ${oneLine(alert.howToStop)}`]
 }
 
 /** For information only: a list of mails shows another preheader. */
@@ -160,9 +161,9 @@ const FOR_INFORMATION = 'Nothing: this is for your information.'
 
 /** "180 kB over since 2026-11-21 14:02 +01:00. The watchdog suspends the SIM now." Never empty. */
 function preheaderOf(alert: AlertNotification, over: string | null, more: string): string {
-  const { kind, key, lastedMs, pace, times = 1, timeZone } = alert
+  const { kind, lastedMs, pace, times = 1, timeZone } = alert
   const next = oneLine(alert.whatNext)
-  if (key.startsWith('guard/')) return `${oneLine(alert.howToStop)} ${next}`
+  if (isHold(alert)) return `${oneLine(alert.howToStop)} ${next}`
   if (kind === 'resolved') return lastedMs === undefined ? next : `It lasted ${duration(lastedMs)}.`
   const said = [
     over === null ? null : `${over} over since ${oneLine(shortInstant(alert.since, timeZone))}.`,
