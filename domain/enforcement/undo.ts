@@ -23,12 +23,10 @@ export const UndoQuery = Type.Object({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
       default: 0,
-      description: 'Only SIMs with a higher id',
+      description: 'SIMs with a higher id',
     }),
   ),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Most items in the answer' }),
-  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Most items' })),
 })
 export type UndoQuery = Static<typeof UndoQuery>
 

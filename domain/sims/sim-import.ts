@@ -80,7 +80,7 @@ const outcome = {
       index: Type.Integer({ description: 'Place in the request, from 0' }),
       code: oneOf(REJECTIONS),
       detail: Type.String({
-        description: 'Reason: the field, the value found, the value expected; for files also the line',
+        description: 'Reason: field, value found, value expected; for files also the line',
       }),
     }),
   ),

@@ -79,16 +79,12 @@ export type TariffSummary = Static<typeof TariffSummary>
 
 const NewBaseTerms = strictObject({
   baseTariffBytes: optional(bytes('Included data per SIM in bytes', BASE_MAX_BYTES)),
-  baseTariffGb: optional(
-    gb('Included data per SIM in GB; give this, or bytes, or both with equal values', BASE_MAX_BYTES),
-  ),
+  baseTariffGb: optional(gb('Included data per SIM in GB; give this, bytes, or both alike', BASE_MAX_BYTES)),
   ...baseFees,
 })
 const NewFixedTerms = strictObject({
   fixedCapacityBytes: optional(bytes('Capacity of the pool in bytes', FIXED_MAX_BYTES)),
-  fixedCapacityGb: optional(
-    gb('Capacity of the pool in GB; give this, or bytes, or both with equal values', FIXED_MAX_BYTES),
-  ),
+  fixedCapacityGb: optional(gb('Capacity of the pool in GB; give this, bytes, or both alike', FIXED_MAX_BYTES)),
   ...fixedFees,
 })
 

@@ -56,7 +56,7 @@ export type ArmRequest = Static<typeof ArmRequest>
 export const ArmedQuery = Type.Object({
   cycle: CycleKey,
   afterSimId: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Only SIMs with a higher id' }),
+    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'SIMs with a higher id' }),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_ARMED, description: 'Most SIMs; default 500' })),
 })

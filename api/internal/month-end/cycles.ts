@@ -26,12 +26,10 @@ const After = {
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
       default: 0,
-      description: 'Only SIMs with a higher id',
+      description: 'SIMs with a higher id',
     }),
   ),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1000, default: 200, description: 'Most items in the answer' }),
-  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 200, description: 'Most items' })),
 }
 const Next = nullable(Id('Request SIMs after this one; null at the end'))
 const MOST_CYCLES = 500
@@ -85,9 +83,7 @@ export const cycleRoutes = [
       kind: Type.Unsafe<'unassign' | 'move' | 'renew'>({ type: 'string', enum: ['unassign', 'move', 'renew'] }),
       afterSimId: After.afterSimId,
       size: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 500, description: 'SIMs of a batch' })),
-      limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Most items in the answer' }),
-      ),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Most items' })),
     }),
     response: { 200: MonthEndBatches },
     read: (tx, { params, query: { kind, afterSimId = 0, size = 500, limit = 20 } }) =>

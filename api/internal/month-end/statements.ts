@@ -28,9 +28,7 @@ const PageQuery = Type.Object({
   afterLine: Type.Optional(
     Type.Integer({ minimum: 0, maximum: MOST, default: 0, description: '`nextAfterLine` of the previous page' }),
   ),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 10_000, default: 1000, description: 'Most lines in the answer' }),
-  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 1000, description: 'Most lines' })),
 })
 const money = (what: string) => Type.Integer({ description: `${what}, in micro-units of the currency` })
 const KINDS = ['sim', 'pool', 'empty', 'adjustment'] as const
