@@ -22,23 +22,18 @@ export const csvResponse = (description: string, example: string) => ({
   response: { 200: Type.Unsafe<Readable>(Type.String({ description, examples: [example] })) },
 })
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
-const partOf = (value: unknown, name: string): unknown =>
-  isObject(value) ? Object.entries(value).find(([key]) => key === name)?.[1] : undefined
-
 /**
  * The columns of a resource's schema, in its order. The fields of a nested object are named `object.field`.
  *
  * @param leftOut columns, or whole objects, to leave out
  */
 export function columnsOf(schema: TSchema, leftOut: readonly string[] = [], prefix = ''): string[] {
-  const properties = partOf(schema, 'properties')
-  if (!isObject(properties)) return []
+  const { properties = {} }: { readonly properties?: Readonly<Record<string, TSchema>> } = schema
   return Object.entries(properties).flatMap(([name, property]) => {
     const column = prefix + name
     if (leftOut.includes(column)) return []
-    const [inner = property] = [partOf(property, 'anyOf')].flat()
-    return partOf(inner, 'properties') === undefined ? [column] : columnsOf(inner, leftOut, `${column}.`)
+    const { anyOf: [inner = property] = [] }: { readonly anyOf?: readonly TSchema[] } = property
+    return 'properties' in inner ? columnsOf(inner, leftOut, `${column}.`) : [column]
   })
 }
 

@@ -61,9 +61,8 @@ interface KeyOptions extends RefusalLimit {
  */
 export function useKeys(
   app: FastifyInstance,
-  { store, refusalLimit = REFUSALS, listener, ...known }: KeyOptions,
+  { store, refusalLimit = REFUSALS, listener, keys = askEachTime(store) }: KeyOptions,
 ): void {
-  const keys = known.keys ?? askEachTime(store)
   const refusals = countRefusals(refusalLimit, store.clock)
   const works = knowWorkingKeys(store)
   app.decorateRequest('tenantId', '')
