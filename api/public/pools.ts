@@ -36,9 +36,7 @@ export const poolRoutes = [
   route('POST', '/pools', {
     operationId: 'createPool',
     summary: 'Create a pool, active at once',
-    description:
-      'A Standard pool (0) takes a Standard or Fixed Pool tariff, a Dynamic pool (1) a Dynamic Pool tariff. ' +
-      'Null or omitted fields have no value.',
+    description: 'A Standard pool (0) takes a Standard or Fixed Pool tariff, a Dynamic pool (1) a Dynamic Pool tariff.',
     problems: ['tariff_not_found', 'tariff_inactive', 'tariff_pool_mismatch'],
     body: NewPool,
     response: { 200: IdResponse },
@@ -66,9 +64,7 @@ export const poolRoutes = [
   route('PUT', '/pools/:id', {
     operationId: 'updatePool',
     summary: "Replace a pool's name and watchdog settings",
-    description:
-      'Omitted nullable fields become null. A pool can be sent back as read, with changed settings: its other ' +
-      'fields are ignored.',
+    description: 'Omitted nullable fields become null. A pool can be sent back as read: its other fields are ignored.',
     problems: ['pool_not_found'],
     params: PoolParams,
     body: PoolUpdate,
@@ -80,8 +76,7 @@ export const poolRoutes = [
     operationId: 'deletePool',
     summary: 'Delete an empty pool',
     description:
-      "Takes no body. The pool's log entries and statements stay. Refused if SIMs are in the pool, or queued " +
-      'to move into it.',
+      'Takes no body. Log entries and statements stay. Refused if SIMs are in it, or queued to move into it.',
     problems: ['pool_not_found', 'pool_in_use'],
     bodies: takeNoBody,
     params: PoolParams,

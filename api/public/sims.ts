@@ -93,8 +93,7 @@ export const simRoutes = [
     operationId: 'queueReprovision',
     summary: 'Change pool, tariff or both at the end of the billing cycle',
     description:
-      'Omitted fields stay as queued; an empty request changes nothing. The last change wins: a queued ' +
-      'unassignment is dropped, with an event.',
+      'Omitted fields stay as queued. A queued unassignment is dropped, with an event: the last change wins.',
     problems: [...ASSIGNMENT_PROBLEMS, 'sim_state_conflict'],
     params: SimParams,
     body: QueueReprovision,
@@ -119,9 +118,7 @@ export const simRoutes = [
   route('POST', '/sims/:id/queue-unprovision', {
     operationId: 'queueUnprovision',
     summary: 'Unprovision at the end of the billing cycle',
-    description:
-      'Takes no body. The SIM also leaves its pool. The last change wins: a queued pool or tariff is dropped, ' +
-      'with an event.',
+    description: 'Takes no body. The SIM also leaves its pool. A queued pool or tariff is dropped, with an event.',
     problems: ['sim_not_found', 'sim_state_conflict'],
     bodies: takeNoBody,
     params: SimParams,

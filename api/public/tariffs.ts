@@ -29,8 +29,7 @@ export const tariffRoutes = [
     operationId: 'getTariff',
     summary: 'A tariff by id',
     description:
-      "The terms are in the block of the tariff's type; the other two blocks are null. Fees are in units of " +
-      'the currency, 1 GB is 10^9 bytes.',
+      'The terms are in the block of its type; other blocks are null. Fees in units of the currency, 1 GB: 10^9 bytes.',
     problems: ['tariff_not_found'],
     params: TariffParams,
     response: { 200: Tariff },

@@ -37,8 +37,7 @@ const StatementLine = strictObject({
     type: 'string',
     enum: KINDS,
     description:
-      'adjustment: differences in an earlier cycle since all previous statements, of a SIM or, if `simId` is null, of a ' +
-      'pool’s own line',
+      'adjustment: change of an earlier cycle since all previous statements; of a pool’s own line if `simId` is null',
   }),
   adjusts: nullable(Type.String({ description: 'Cycle of an adjustment; null for other lines', examples: [null] })),
   poolId: Type.Integer({ minimum: 0, description: 'Pool; 0: outside pools' }),

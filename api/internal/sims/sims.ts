@@ -55,8 +55,7 @@ export const internalSimRoutes = [
     operationId: 'takeBackQueuedChange',
     summary: 'Cancel the change of pool, tariff or provisioning queued for the end of the billing cycle',
     description:
-      'Has no effect if no change is queued. After a month end has opened a ticket for the change, cancel that ' +
-      'ticket while it is pending.',
+      'Has no effect without a queued change. Once a month end has opened its ticket, cancel that while it is pending.',
     problems: ['sim_not_found', 'sim_state_conflict'],
     bodies: takeNoBody,
     params: SimParams,
