@@ -151,7 +151,7 @@ export const WorkflowPending = strictObject({
       type: Type.String({ description: 'Name of the activity' }),
       status: oneOf(['waiting', 'running'], 'waiting: for a worker, or for the next attempt'),
       attempt: Count('From 1'),
-      scheduledAt: WhenOrNull('Time of the request'),
+      scheduledAt: WhenOrNull('Time when it was scheduled'),
       startedAt: WhenOrNull('Start of the last attempt; null before the first'),
       heartbeatAt: WhenOrNull('Last heartbeat; null without heartbeats'),
       nextAttemptAt: WhenOrNull('Time of the next attempt; null while an attempt runs or waits for a worker'),
