@@ -72,11 +72,7 @@ function tooLarge(bytes: number, arrived: number, most: { readonly bytes: number
 }
 
 /** The error for a file or a body. @param why in words, or the error of its reader */
-export const unreadable = (what: string, why: unknown) =>
-  new ServiceError(
-    'invalid_request',
-    `The ${what} cannot be read: ${why instanceof Error ? why.message : String(why)}`,
-    {
-      cause: why,
-    },
-  )
+export function unreadable(what: string, why: unknown): ServiceError {
+  const reason = why instanceof Error ? why.message : String(why)
+  return new ServiceError('invalid_request', `The ${what} cannot be read: ${reason}`, { cause: why })
+}

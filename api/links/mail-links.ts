@@ -71,18 +71,11 @@ export const mailLinkRoutes: FastifyPluginAsync<RouteOptions> = async (app, { st
 
   app.post('/n/:token', config, async (request, reply) => {
     const link = linkOf(request)
-    const ours = { ...store, caller: callerOf(request, link) }
-    return send(reply, await inTenant(ours, link.tenantId, (tx) => followLink(tx, link)))
+    const action = ACTIONS[link.purpose]
+    const caller: Caller = { actor: 'mail-link', keyId: null, requestId: request.id, action, workflowId: null }
+    return send(reply, await inTenant({ ...store, caller }, link.tenantId, (tx) => followLink(tx, link)))
   })
 }
-
-const callerOf = (request: FastifyRequest, { purpose }: Link): Caller => ({
-  actor: 'mail-link',
-  keyId: null,
-  requestId: request.id,
-  action: ACTIONS[purpose],
-  workflowId: null,
-})
 
 function refuse(): never {
   throw new RefusedLink(false)
@@ -94,13 +87,10 @@ const send = (reply: FastifyReply, outlook: LinkOutlook | undefined): FastifyRep
 function sendRefusal(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.headers(PAGE_HEADERS)
   if (thrown instanceof RefusedLink) {
-    return thrown.isExpired
-      ? reply
-          .code(410)
-          .send(refusalPage('This link has expired', 'Links work for 30 days. A newer mail has newer ones.'))
-      : reply
-          .code(404)
-          .send(refusalPage('This link does not work', 'Perhaps it was cut off: open it from the mail again.'))
+    const page = thrown.isExpired
+      ? refusalPage('This link has expired', 'Links work for 30 days. A newer mail has newer ones.')
+      : refusalPage('This link does not work', 'Perhaps it was cut off: open it from the mail again.')
+    return reply.code(thrown.isExpired ? 410 : 404).send(page)
   }
   const error = asServiceError(thrown)
   const { status, title } = ERRORS[error.code]

@@ -8,16 +8,17 @@ interface Page {
   readonly title: string
   readonly sentences: readonly string[]
   readonly facts: readonly { readonly label: string; readonly value: string }[]
-  /** Text of the button; null: no action is left. */
-  readonly button: string | null
-  /** How whoever runs the service undoes it; null: nothing was done. */
-  readonly command: { readonly before: string; readonly text: string } | null
+  /** Text of the button; left out: no action is left. */
+  readonly button?: string
+  /** How the operator of the service undoes it; left out: nothing was done. */
+  readonly command?: { readonly before: string; readonly text: string }
 }
 
 const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 const style = read('page.css')
 // All values are escaped but the style, which is ours. A name that a page lacks must fail here.
-const template = Handlebars.compile<Page & { readonly style: string }>(read('page.hbs'), { strict: true })
+const template = Handlebars.compile<object>(read('page.hbs'), { strict: true })
+const render = (page: Page): string => template({ button: null, command: null, ...page, style })
 
 /** Headers of every page: it runs nothing, loads nothing but its own style, is in no frame, and sends no referrer. */
 export const PAGE_HEADERS = {
@@ -30,11 +31,11 @@ export const PAGE_HEADERS = {
 } as const
 
 /** The page with the state of a link. */
-export const outlookPage = (outlook: LinkOutlook): string => template({ ...pageOf(outlook), style })
+export const outlookPage = (outlook: LinkOutlook): string => render(pageOf(outlook))
 
 /** A page with the reason why nothing was done. */
 export const refusalPage = (title: string, sentence: string): string =>
-  template({ title, sentences: [sentence], facts: [], button: null, command: null, style })
+  render({ title, sentences: [sentence], facts: [] })
 
 function pageOf(outlook: LinkOutlook): Page {
   switch (outlook.purpose) {
@@ -54,66 +55,47 @@ const ACKNOWLEDGED = 'It is not escalated until it ends and fires again. Mails a
 function ackPage(outlook: Of<'ack'>): Page {
   const since = outlook.since === null ? [] : [{ label: 'Fires since', value: instant(outlook.since) }]
   const facts = [...factsOf(outlook), ...since]
-  const page = { facts, button: null, command: null }
   switch (outlook.status) {
-    case 'open':
-      return {
-        ...page,
-        title: 'Acknowledge this alert?',
-        sentences: [`This says that somebody has seen it. ${ACKNOWLEDGED}`],
-        button: 'Acknowledge',
-      }
+    case 'open': {
+      const sentences = [`This says that somebody has seen it. ${ACKNOWLEDGED}`]
+      return { title: 'Acknowledge this alert?', sentences, facts, button: 'Acknowledge' }
+    }
     case 'done':
-      return { ...page, title: 'This alert is acknowledged', sentences: [ACKNOWLEDGED] }
+      return { title: 'This alert is acknowledged', sentences: [ACKNOWLEDGED], facts }
     case 'over':
-      return { ...page, title: 'This alert has ended', sentences: ['It no longer fires: there is nothing to do.'] }
+      return { title: 'This alert has ended', sentences: ['It no longer fires: there is nothing to do.'], facts }
   }
 }
 
 function mutePage(outlook: Of<'mute'>): Page {
   const { status, endsAt, cycle, silenceId, tenantId } = outlook
-  const page = { facts: factsOf(outlook), button: null, command: null }
-  const quiet = `Until ${instant(endsAt)} it is not mailed when this rule fires here. The log and suspensions go on.`
+  const facts = factsOf(outlook)
+  const quiet = [`Until ${instant(endsAt)} it is not mailed when this rule fires here. The log and suspensions go on.`]
   switch (status) {
-    case 'open':
-      return {
-        ...page,
-        title: 'Not again in this billing cycle?',
-        sentences: [quiet],
-        button: 'Mail it no more in this cycle',
-      }
-    case 'done':
-      return {
-        ...page,
-        title: 'It is not mailed again in this billing cycle',
-        sentences: [quiet],
-        command: undoneBy(`silences end ${silenceId} --tenant ${tenantId}`),
-      }
-    case 'over':
-      return {
-        ...page,
-        title: 'There is nothing left to silence',
-        sentences: [`The billing cycle of this link, ${cycle}, has ended, or what it is about is gone.`],
-      }
+    case 'open': {
+      const button = 'Mail it no more in this cycle'
+      return { title: 'Not again in this billing cycle?', sentences: quiet, facts, button }
+    }
+    case 'done': {
+      const command = undoneBy(`silences end ${silenceId} --tenant ${tenantId}`)
+      return { title: 'It is not mailed again in this billing cycle', sentences: quiet, facts, command }
+    }
+    case 'over': {
+      const sentences = [`The billing cycle of this link, ${cycle}, has ended, or what it is about is gone.`]
+      return { title: 'There is nothing left to silence', sentences, facts }
+    }
   }
 }
 
 function unsubscribePage({ status, tenantId, tenantName }: Of<'unsubscribe'>): Page {
-  const page = { facts: [{ label: 'Tenant', value: tenantName }], button: null, command: null }
+  const facts = [{ label: 'Tenant', value: tenantName }]
   if (status === 'open') {
-    return {
-      ...page,
-      title: 'No more mails of alerts that are not critical?',
-      sentences: ['Critical alerts and summaries of billing cycles are mailed all the same.'],
-      button: 'Unsubscribe',
-    }
+    const sentences = ['Critical alerts and summaries of billing cycles are mailed all the same.']
+    return { title: 'No more mails of alerts that are not critical?', sentences, facts, button: 'Unsubscribe' }
   }
-  return {
-    ...page,
-    title: 'Only Critical alerts are mailed now',
-    sentences: ['Summaries of billing cycles are mailed all the same. The watchdog log has all alerts.'],
-    command: undoneBy(`tenants notices --tenant ${tenantId} --mails-from info`),
-  }
+  const sentences = ['Summaries of billing cycles are mailed all the same. The watchdog log has all alerts.']
+  const command = undoneBy(`tenants notices --tenant ${tenantId} --mails-from info`)
+  return { title: 'Only Critical alerts are mailed now', sentences, facts, command }
 }
 
 const NOUNS = { sim: 'SIM', pool: 'Pool' } as const
@@ -124,7 +106,7 @@ const factsOf = ({ tenantName, rule, subject }: Of<'ack' | 'mute'>): Page['facts
   { label: 'Tenant', value: tenantName },
 ]
 
-const undoneBy = (command: string): Page['command'] => ({
+const undoneBy = (command: string) => ({
   before: 'Whoever runs the service takes it back with:',
   text: `npx simherd ${command}`,
 })
