@@ -24,8 +24,8 @@ function distance(a: string, b: string): number {
   return at(a.length, b.length)
 }
 
-/** The name most similar to a word, ignoring case; undefined if none is similar. */
-function closest(word: string, names: Iterable<string>): string | undefined {
+/** `did you mean …?` with the name most similar to a word, ignoring case; undefined if none is similar. */
+export function didYouMean(word: string, names: Iterable<string>): string | undefined {
   const bound = Math.max(2, Math.floor(word.length / 3))
   let best: { readonly name: string; readonly by: number } | undefined
   // A word longer than any name costs time and is similar to none.
@@ -36,11 +36,5 @@ function closest(word: string, names: Iterable<string>): string | undefined {
     const isSimilar = by <= Math.min(bound, Math.ceil(name.length / 2) - 1)
     if (isSimilar && (best === undefined || by < best.by)) best = { name, by }
   }
-  return best?.name
-}
-
-/** `did you mean …?` with the most similar name; undefined if none is similar. */
-export function didYouMean(word: string, names: Iterable<string>): string | undefined {
-  const name = closest(word, names)
-  return name === undefined ? undefined : `did you mean ${name}?`
+  return best && `did you mean ${best.name}?`
 }

@@ -41,10 +41,7 @@ export const PageQuery = Type.Object(pageQuery)
 export type PageQuery = Static<typeof PageQuery>
 
 /** The page to read of a list: its number, from 1, and its size. */
-export interface PageRequest {
-  readonly page: number
-  readonly pageSize: number
-}
+export type PageRequest = Readonly<Required<PageQuery>>
 
 /** The page that a query selects, with defaults: page 1 of 100 items. */
 export const pageRequest = (query: PageQuery): PageRequest => ({

@@ -35,10 +35,10 @@ export const Iccid = (description: string) =>
     description: `${description}: 18 to 22 digits; F behind them is filler`,
   })
 
+type Typed = TSchema & { readonly type?: string; readonly enum?: readonly unknown[] }
+
 /** A value or null, as two types and no union: a wrong value gets one message. @throws Error without a type */
-export function nullable<T extends TSchema & { readonly type?: string; readonly enum?: readonly unknown[] }>(
-  schema: T,
-) {
+export function nullable<T extends Typed>(schema: T) {
   if (schema.type === undefined) throw new Error('nullable takes a schema with a type')
   return Type.Unsafe<Static<T> | null>({
     ...schema,
@@ -48,9 +48,7 @@ export function nullable<T extends TSchema & { readonly type?: string; readonly 
 }
 
 /** A field of a request that may be omitted. Null counts as omitted. */
-export const optional = <T extends TSchema & { readonly type?: string; readonly enum?: readonly unknown[] }>(
-  schema: T,
-) => Type.Optional(nullable(schema))
+export const optional = <T extends Typed>(schema: T) => Type.Optional(nullable(schema))
 
 /** A pattern that matches any of these words, in upper or lower case. */
 export const anyCase = (words: readonly string[]): string =>

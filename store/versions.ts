@@ -9,20 +9,10 @@ export type Resource =
 
 /** Selects a resource's version. A ticket's status only ever rises, so it serves as its version. */
 function rowOf({ tenantId }: TenantTx, resource: Resource): RawBuilder<unknown> {
-  switch (resource.kind) {
-    case 'pool':
-      return sql`version from pools where id = ${resource.id}::bigint and deleted_at is null`
-    case 'sim':
-      return sql`version from sims where id = ${resource.id}::bigint`
-    case 'order':
-      return sql`version from orders where id = ${resource.id}::bigint`
-    case 'tariff':
-      return sql`version from tariffs where id = ${resource.id}::bigint`
-    case 'ticket':
-      return sql`status as version from tickets where id = ${resource.id}::uuid`
-    case 'tenant':
-      return sql`version from tenants where id = ${tenantId}`
-  }
+  if (resource.kind === 'tenant') return sql`version from tenants where id = ${tenantId}`
+  if (resource.kind === 'ticket') return sql`status as version from tickets where id = ${resource.id}::uuid`
+  const isThere = resource.kind === 'pool' ? sql`and deleted_at is null` : sql``
+  return sql`version from ${sql.table(`${resource.kind}s`)} where id = ${resource.id}::bigint ${isThere}`
 }
 
 /** A resource's current version; undefined if there is no such resource. */
