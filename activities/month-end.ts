@@ -10,8 +10,8 @@ import type {
   RetryFailedResult,
   WorkCounts,
 } from '../domain/temporal/month-end-reprovision.ts'
-import { cycleOfKey, nextCycle } from '../domain/time/cycle.ts'
 import { withConcurrency } from '../domain/temporal/with-concurrency.ts'
+import { cycleOfKey, nextCycle } from '../domain/time/cycle.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 import { signalWorkflow } from './enforcement.ts'
 

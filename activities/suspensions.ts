@@ -1,7 +1,7 @@
 /** Activities for the suspension of a workflow: read it, and change its end. */
 
-import type { SuspendedUntil } from '../domain/temporal/suspend-on-overage.ts'
 import type { SuspensionFound } from '../domain/enforcement/suspension-state.ts'
+import type { SuspendedUntil } from '../domain/temporal/suspend-on-overage.ts'
 import { bodyOf, type ServiceClient, unlessRefused } from './client.ts'
 import { STATE_CODES } from './tickets.ts'
 

@@ -3,9 +3,9 @@
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { LogLevel, TariffType } from '../domain/codes.ts'
+import { strictObject } from '../domain/schema.ts'
 import { SUSPEND_TARGETS } from '../domain/temporal/enforce-pool.ts'
 import { SUSPENDED_UNTIL } from '../domain/temporal/suspend-on-overage.ts'
-import { strictObject } from '../domain/schema.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
 import { SUBJECT_KINDS } from '../domain/watchdog/subject.ts'
 

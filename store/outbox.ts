@@ -1,9 +1,9 @@
 /** The outbox: starts and signals of workflows, sent to Temporal after the commit that requests them. */
 
 import { sql } from 'kysely'
-import type { SuspendedUntil } from '../domain/temporal/suspend-on-overage.ts'
 import type { OutboxRequest, TicketsEnded } from '../domain/temporal/outbox.ts'
 import type { EnforcePoolSignal, SuspendSignal } from '../domain/temporal/signals.ts'
+import type { SuspendedUntil } from '../domain/temporal/suspend-on-overage.ts'
 import { TICKETS_ENDED } from '../domain/temporal/ticket-ends.ts'
 import { insertedId } from './inserted-id.ts'
 import { kept } from './kept.ts'

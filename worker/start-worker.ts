@@ -30,11 +30,7 @@ import { bundleWorkflows, readBundle } from './workflow-bundle.ts'
  * @returns once it listens on its health port; its dependencies may still be away
  * @throws Error if a setting cannot be used, the rule files cannot be read, or the port is taken
  */
-export async function startWorker(
-  settings: Settings,
-  log: Logger,
-  app: FastifyInstance,
-): Promise<{ readonly stop: () => Promise<void> }> {
+export async function startWorker(settings: Settings, log: Logger, app: FastifyInstance) {
   const stopping = new AbortController()
   const key = await workersKey(settings, (refusal) => {
     if (refusal === null) log.info("the service takes the workers' key again")
@@ -42,7 +38,7 @@ export async function startWorker(
   })
   const ruleFiles = await readRuleFiles(settings.RULES_DIR)
   const bundle = settings.WORKFLOW_BUNDLE
-  const workflows = bundle === '' ? await bundleWorkflows() : await readBundle(bundle)
+  const workflows = await (bundle === '' ? bundleWorkflows() : readBundle(bundle))
   const parts = openParts(settings, log)
   const { database, queues, smtp, workflowClient, metrics, store, evaluation } = parts
   const internalUrl = settings.SERVICE_INTERNAL_URL || `http://127.0.0.1:${settings.INTERNAL_PORT}`

@@ -4,7 +4,11 @@
  *
  * Waits for no ticket: the service records their ends, and the month end counts them.
  */
-import type { MonthEndBatchInput, MonthEndBatchResult, MonthEndBatchState } from '../domain/temporal/month-end-reprovision.ts'
+import type {
+  MonthEndBatchInput,
+  MonthEndBatchResult,
+  MonthEndBatchState,
+} from '../domain/temporal/month-end-reprovision.ts'
 import { long, short, slow, stepKey } from './run/activities.ts'
 import { answerState, openTimeline, type TimelineWriter } from './run/timeline.ts'
 

@@ -12,12 +12,12 @@ import type {
   UndoSuspensionsResult,
   UndoSuspensionsState,
 } from '../domain/temporal/undo-suspensions.ts'
+import { withConcurrency } from '../domain/temporal/with-concurrency.ts'
 import { failureOf, long, short, stepKey } from './run/activities.ts'
 import { type Cancel, endCancelled, heedingCancel } from './run/cancellation.ts'
 import { openRate, type Rate, type RateMark } from './run/rate.ts'
 import { endOfTicket, heedTicketEnds, type TicketEnds } from './run/tickets.ts'
 import { answerState, openTimeline, showState, type TimelineWriter } from './run/timeline.ts'
-import { withConcurrency } from '../domain/temporal/with-concurrency.ts'
 
 type Failure = UndoSuspensionsResult['failures'][number]
 

@@ -83,8 +83,10 @@ export function openWorkflowClient({ address, namespace }: { address: string; na
       } catch (error) {
         if (!(error instanceof WorkflowNotFoundError)) throw error
         const { status } = await latestRun(client, workflowId)
-        const detail = `workflow ${workflowId} is ${status}; only a running one takes this`
-        throw new ServiceError('workflow_not_running', detail)
+        throw new ServiceError(
+          'workflow_not_running',
+          `workflow ${workflowId} is ${status}; only a running one takes this`,
+        )
       }
     }, workflowId)
 
@@ -96,7 +98,9 @@ export function openWorkflowClient({ address, namespace }: { address: string; na
       await onRunning(workflowId, (client) => client.workflow.getHandle(workflowId).cancel())
     },
     update: (workflowId, name, args, updateId) =>
-      onRunning(workflowId, (client) => sendUpdate(client.workflow.getHandle(workflowId), name, { args: [args], updateId })),
+      onRunning(workflowId, (client) =>
+        sendUpdate(client.workflow.getHandle(workflowId), name, { args: [args], updateId }),
+      ),
     describe: (workflowId, tenantId) => call((client) => readRun(client, workflowId, tenantId), workflowId),
     look: (workflowId, tenantId) => call((client) => readLatestRun(client, workflowId, tenantId), workflowId),
     pending: (workflowId, tenantId) => call((client) => readPending(client, workflowId, tenantId), workflowId),

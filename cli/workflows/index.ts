@@ -1,8 +1,8 @@
 /** `simherd workflows …`: the commands and their options. */
 import { type Command, Option } from 'commander'
-import { SUSPENDED_UNTIL } from '../../domain/temporal/suspend-on-overage.ts'
 import { WORKFLOW_TYPES } from '../../domain/temporal/ids.ts'
 import { WORKFLOW_SIGNALS } from '../../domain/temporal/signals.ts'
+import { SUSPENDED_UNTIL } from '../../domain/temporal/suspend-on-overage.ts'
 import { STATUSES } from '../../domain/workflows/workflow.ts'
 import { group, serviceCommand, tenantCommand, withSettings } from '../command.ts'
 import { id, idempotencyKey, wholeNumber } from '../option-values.ts'

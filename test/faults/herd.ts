@@ -11,8 +11,8 @@
  */
 
 import { iccidOf } from '../../domain/identifiers.ts'
-import { cycleAt } from '../../domain/time/cycle.ts'
 import { withConcurrency } from '../../domain/temporal/with-concurrency.ts'
+import { cycleAt } from '../../domain/time/cycle.ts'
 import { roomyCycle } from '../setup/cycles.ts'
 import type { Service } from '../setup/service.ts'
 import { until } from '../setup/soon.ts'

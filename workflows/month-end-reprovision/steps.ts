@@ -18,10 +18,10 @@ import type {
   MonthEndWork,
 } from '../../domain/temporal/month-end-reprovision.ts'
 import { startOf } from '../../domain/temporal/start.ts'
+import { withConcurrency } from '../../domain/temporal/with-concurrency.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
 import { begunText, type monthEndBatch } from '../month-end-batch.ts'
 import { short, slow } from '../run/activities.ts'
-import { withConcurrency } from '../../domain/temporal/with-concurrency.ts'
 import { enter, goOnAsNew, type MonthEndRun, note } from './run.ts'
 
 /** Batches listed at once, per batch that may be under way. With four, batches seldom wait for the next page. */

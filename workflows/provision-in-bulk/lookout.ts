@@ -28,13 +28,8 @@ export interface Lookout {
   isWatching(): boolean
 }
 
-interface PendingWait {
-  readonly resolve: (end: SimEnd | null) => void
-  readonly reject: (error: unknown) => void
-}
-
 export function openLookout(tenantId: string): Lookout {
-  const awaited = new Map<SimRun, PendingWait>()
+  const awaited = new Map<SimRun, PromiseWithResolvers<SimEnd | null>>()
   let looks = 0
   let hurried = false
   let running = false
@@ -67,20 +62,19 @@ export function openLookout(tenantId: string): Lookout {
     }
     running = false
   }
-  const hurry = () => {
-    hurried = true
-  }
 
   return {
     endOf: (run) => {
-      const { promise, resolve, reject } = Promise.withResolvers<SimEnd | null>()
-      awaited.set(run, { resolve, reject })
-      hurry()
+      const wait = Promise.withResolvers<SimEnd | null>()
+      awaited.set(run, wait)
+      hurried = true
       if (!running) void watch()
-      return promise
+      return wait.promise
     },
     forget: (run) => void awaited.delete(run),
-    hurry,
+    hurry: () => {
+      hurried = true
+    },
     isWatching: () => awaited.size > 0,
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { RunStatus } from '../../../domain/workflows/workflow.ts'
 import type { WorkflowType } from '../../../domain/temporal/ids.ts'
+import type { RunStatus } from '../../../domain/workflows/workflow.ts'
 import { retryOf } from '../../../service/workflows/retry-of.ts'
 
 const INPUT = { tenantId: 't0123456789ab', simId: 7, tag: 'door 4' }
