@@ -56,10 +56,10 @@ export const healthRoutes: FastifyPluginAsync<{
     const readiness = { ok: states.every(({ ok, required }) => ok || !required), dependencies: states }
     return reply.code(readiness.ok ? 200 : 503).send(readiness)
   })
-  const isText = { produces: ['text/plain'] }
+  const asText = { produces: ['text/plain'] }
   app.get(
     '/metrics',
-    polled('getMetrics', 'Metrics of the process for Prometheus', { 200: Figures }, isText),
+    polled('getMetrics', 'Metrics of the process for Prometheus', { 200: Figures }, asText),
     async (_request, reply) => reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
   )
 }
