@@ -65,29 +65,19 @@ export function openTurns({ connections, mostWaiting = MOST_WAITING, waitMs = WA
     first()
     beginNext()
   }
-  const leave = (tenantId: string, waiter: () => void) => {
-    const all = waiting.get(tenantId)
-    all?.delete(waiter)
-    if (all?.size === 0) waiting.delete(tenantId)
+  const wait = async (tenantId: string, isRefusable: boolean) => {
+    const all = waiting.get(tenantId) ?? new Set()
+    if (isRefusable && all.size >= mostWaiting) throw tooMany(`has ${all.size} requests waiting already`)
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    waiting.set(tenantId, all.add(resolve))
+    const giveUp = () => {
+      all.delete(resolve)
+      if (all.size === 0) waiting.delete(tenantId)
+      reject(tooMany(`has so many requests under way that this one waited for ${waitMs / 1000} s`))
+    }
+    const timer = isRefusable ? setTimeout(giveUp, waitMs) : undefined
+    return promise.finally(() => clearTimeout(timer))
   }
-
-  const wait = (tenantId: string, isRefusable: boolean) =>
-    new Promise<void>((resolve, reject) => {
-      const all = waiting.get(tenantId) ?? new Set()
-      if (isRefusable && all.size >= mostWaiting) return reject(tooMany(`has ${all.size} requests waiting already`))
-      let timer: NodeJS.Timeout | undefined
-      const waiter = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-      if (isRefusable) {
-        timer = setTimeout(() => {
-          leave(tenantId, waiter)
-          reject(tooMany(`has so many requests under way that this one waited for ${waitMs / 1000} s`))
-        }, waitMs)
-      }
-      waiting.set(tenantId, all.add(waiter))
-    })
 
   return {
     take: async (tenantId, work, isRefusable = true) => {

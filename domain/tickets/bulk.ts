@@ -278,7 +278,7 @@ export const BatchStarted = strictObject({
 export type BatchStarted = Static<typeof BatchStarted>
 
 /** Outcomes of provision-and-activate. */
-export const BATCH_ENDS = ['activated', 'alreadyActive', 'compensated', 'cancelled', 'failed'] as const
+const BATCH_ENDS = ['activated', 'alreadyActive', 'compensated', 'cancelled', 'failed'] as const
 const BECAME = 'State of the SIM'
 /** The state of a SIM in a batch. */
 const batchOutcome = oneOf(['refused', 'waiting', 'running', ...BATCH_ENDS], BECAME)
