@@ -4,7 +4,6 @@ import { idempotent } from '../adapters/rest/client.ts'
 import type { ApplyChanges, ChangesOpened, MonthEndBatches, MonthEndCounts } from '../domain/month-end/month-end.ts'
 import type {
   MonthEndBatchInput,
-  MonthEndBatchResult,
   MonthEndResult,
   MonthEndWork,
   RetryFailedResult,
@@ -73,7 +72,7 @@ async function look({ internal }: ServiceClient, cycleKey: string): Promise<Mont
   }
 }
 
-const tally = (results: ChangesOpened['results']): Omit<MonthEndBatchResult, 'signalled'> => {
+const tally = (results: ChangesOpened['results']): RetryFailedResult => {
   const opened = results.filter(({ ticketId }) => ticketId !== null).length
   return { opened, refused: results.length - opened }
 }

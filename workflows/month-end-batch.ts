@@ -8,6 +8,7 @@ import type {
   MonthEndBatchInput,
   MonthEndBatchResult,
   MonthEndBatchState,
+  RetryFailedResult,
 } from '../domain/temporal/month-end-reprovision.ts'
 import { long, short, slow, stepKey } from './run/activities.ts'
 import { answerState, openTimeline, type TimelineWriter } from './run/timeline.ts'
@@ -48,5 +49,5 @@ async function renew(input: MonthEndBatchInput, counts: Counts, timeline: Timeli
   timeline.done('return SIMs without a workflow', begunText(counts))
 }
 
-export const begunText = ({ opened, refused }: Pick<MonthEndBatchResult, 'opened' | 'refused'>): string =>
+export const begunText = ({ opened, refused }: RetryFailedResult): string =>
   `${opened} ticket(s) opened${refused === 0 ? '' : `, ${refused} refused`}`

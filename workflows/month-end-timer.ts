@@ -7,7 +7,7 @@
  */
 import { ApplicationFailure, continueAsNew, sleep, workflowInfo } from '@temporalio/workflow'
 import { monthEndId } from '../domain/temporal/ids.ts'
-import type { MonthEndTimerInput } from '../domain/temporal/month-end-reprovision.ts'
+import type { MonthEndTimerCarried, MonthEndTimerInput } from '../domain/temporal/month-end-reprovision.ts'
 import type { Timeline } from '../domain/temporal/timeline.ts'
 import { backoffMs } from '../domain/time/backoff.ts'
 import { cycleAt, previousCycle } from '../domain/time/cycle.ts'
@@ -18,10 +18,7 @@ export interface TimerResult {
   /** How the month end of each cycle ended, in the order they ran: the last 100. */
   readonly cycles: readonly CycleEnd[]
 }
-interface CycleEnd {
-  readonly cycle: string
-  readonly status: string
-}
+type CycleEnd = MonthEndTimerCarried['cycles'][number]
 
 /** Pauses between two looks at a month end, in milliseconds. It waits hours for its close. */
 const LOOKS = { firstMs: 1000, longestMs: 300_000 }

@@ -62,7 +62,7 @@ export async function undoSuspensions(
     return { ...figures, failures: [...failures], afterSimId: afterSimId ?? 0, ...timeline.read() }
   })
   if (carried === undefined) showState('running')
-  const cancelled = await heedingCancel((cancel) => work(input, { progress, timeline, ends, rate }, cancel))
+  const cancelled = await heedingCancel((cancel) => work(input, { progress, timeline, ends, rate, cancel }))
   timeline.goesOn()
   const { found, done, failed, failures } = progress
   const outcome = cancelled ? 'cancelled' : failed > 0 ? 'doneWithFailures' : 'done'
@@ -77,14 +77,15 @@ interface Run {
   readonly timeline: TimelineWriter
   readonly ends: TicketEnds
   readonly rate: Rate
+  readonly cancel: Cancel
 }
 
 /** @returns whether a cancel has ended it early */
-async function work(input: UndoSuspensionsInput, run: Run, cancel: Cancel): Promise<boolean> {
-  const { progress, timeline, rate } = run
+async function work(input: UndoSuspensionsInput, run: Run): Promise<boolean> {
+  const { progress, timeline, rate, cancel } = run
   while (progress.afterSimId !== null) {
     if (cancel.requested) return true
-    await undoPage(input, run, progress.afterSimId, cancel)
+    await undoPage(input, run, progress.afterSimId)
     rate.mark(progress.done + progress.failed)
     const full = progress.pages % input.perRun === 0 || workflowInfo().continueAsNewSuggested
     if (full && progress.afterSimId !== null && !cancel.requested) {
@@ -94,12 +95,9 @@ async function work(input: UndoSuspensionsInput, run: Run, cancel: Cancel): Prom
   return false
 }
 
-async function undoPage(
-  { tenantId, rule, since, until, pageSize }: UndoSuspensionsInput,
-  { progress, timeline, ends }: Run,
-  afterSimId: number,
-  cancel: Cancel,
-): Promise<void> {
+async function undoPage(input: UndoSuspensionsInput, run: Run, afterSimId: number): Promise<void> {
+  const { tenantId, rule, since, until, pageSize } = input
+  const { progress, timeline } = run
   progress.pages += 1
   const step = `page/${progress.pages}`
   timeline.waits('the service', `it looks for what rule ${rule} has suspended`)
@@ -114,7 +112,7 @@ async function undoPage(
   const failed = [...failures]
   timeline.waits(`${orphans.length} ticket(s)`, 'no workflow runs that would bring these SIMs back')
   await withConcurrency(orphans, CONCURRENCY, async (simId) => {
-    const failure = await activate({ tenantId, simId }, { timeline, ends }, cancel)
+    const failure = await activate(tenantId, simId, run)
     if (failure !== null) failed.push({ simId, ...failure })
   })
   progress.failed += failed.length
@@ -128,11 +126,8 @@ async function undoPage(
 }
 
 /** Brings one SIM back by a ticket. @returns why not; null if it is back */
-async function activate(
-  { tenantId, simId }: { readonly tenantId: string; readonly simId: number },
-  { timeline, ends }: Pick<Run, 'timeline' | 'ends'>,
-  cancel: Cancel,
-): Promise<Omit<Failure, 'simId'> | null> {
+async function activate(tenantId: string, simId: number, run: Run): Promise<Omit<Failure, 'simId'> | null> {
+  const { timeline, ends, cancel } = run
   const { workflowId } = workflowInfo()
   const step = `activate/${simId}`
   const cause = { by: 'workflow', workflowId } as const

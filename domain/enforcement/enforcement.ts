@@ -18,7 +18,6 @@ const SuspensionInfo = strictObject({
   workflowId: nullable(Type.String()),
   openedAt: Instant('Start of the suspension'),
 })
-export type SuspensionInfo = Static<typeof SuspensionInfo>
 
 /** Request that changes how long a suspension by the watchdog lasts. */
 export const SuspensionChange = objectWithExample(

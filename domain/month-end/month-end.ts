@@ -13,7 +13,6 @@ export const CycleInfo = strictObject({
   recordsAccepted: Count('Usage records counted in it'),
   recordsDuplicate: Count('Usage records that had been sent before'),
 })
-export type CycleInfo = Static<typeof CycleInfo>
 
 /** A change queued for the end of the cycle. */
 export const PoolChange = strictObject({

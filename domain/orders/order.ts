@@ -103,7 +103,6 @@ export const OrderStatusResponse = strictObject({ id: Id('Order id'), status: St
 export type OrderStatusResponse = Static<typeof OrderStatusResponse>
 
 export const PricingEntry = strictObject({ type: codeSchema(OrderType, 'Order type'), price: Price })
-export type PricingEntry = Static<typeof PricingEntry>
 
 /** Prices of one owner. A type missing from the list has no price. */
 export const OrderPrices = strictObject({

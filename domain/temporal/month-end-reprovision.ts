@@ -24,12 +24,6 @@ export interface MonthEndUpdates {
   readonly retryFailedChanges: Readonly<Record<string, never>>
 }
 
-export interface RetryFailedResult {
-  /** Number of tickets opened; `refused` is the number of changes refused again. */
-  readonly opened: number
-  readonly refused: number
-}
-
 /** Steps of a month end. In `settle` it waits for its tickets to end; after that it is in `close`. */
 export type MonthEndStep = 'waiting' | 'unassign' | 'move' | 'renew' | 'settle' | 'close' | 'done'
 
@@ -107,6 +101,7 @@ export interface MonthEndBatchState extends Timeline {
 
 /** Tickets opened and refused, and workflows signalled to resume their SIM. */
 export type MonthEndBatchResult = Pick<MonthEndBatchState, 'opened' | 'refused' | 'signalled'>
+export type RetryFailedResult = Omit<MonthEndBatchResult, 'signalled'>
 
 /** Input of month-end-timer, started by a tenant's Schedule. */
 export interface MonthEndTimerInput {

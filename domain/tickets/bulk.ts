@@ -113,7 +113,6 @@ export const BulkRow = strictObject({
   simId: optional(Id('SIM id')),
   iccid: optional(Iccid('ICCID')),
 })
-export type BulkRow = Static<typeof BulkRow>
 
 /** The message about a text that is not an ICCID. */
 export const notAnIccid = (text: string): string =>
@@ -224,7 +223,6 @@ export const BatchRow = strictObject({
   tariffId: optional(Id('The SIM’s own tariff; omitted: the default, else none')),
   tag: optional(Tag('Tag to set with the activation')),
 })
-export type BatchRow = Static<typeof BatchRow>
 
 const parallel = Type.Integer({ minimum: 1, maximum: 200, description: 'Most SIMs in progress at once; default 50' })
 const skipInvalid = Type.Boolean({
