@@ -1,7 +1,7 @@
 /** Routes for liveness, readiness and metrics. They need no key. */
 
 import { Gauge } from '@prometheus-io/client'
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { sql } from 'kysely'
 import { type Static, Type } from 'typebox'
 import { strictObject } from '../domain/schema.ts'
@@ -62,6 +62,22 @@ export const healthRoutes: FastifyPluginAsync<{
     polled('getMetrics', 'Metrics of the process for Prometheus', { 200: Figures }, asText),
     async (_request, reply) => reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
   )
+}
+
+interface HealthOptions {
+  /** The HTTP server, of the same kind as the API's. */
+  readonly app: FastifyInstance
+  readonly host: string
+  readonly port: number
+  readonly dependencies: readonly Dependency[]
+  readonly metrics: Metrics
+}
+
+/** Starts the worker's own small server. @throws Error if the port is taken */
+export async function startHealth({ app, host, port, ...options }: HealthOptions) {
+  await app.register(healthRoutes, options)
+  await app.listen({ host, port })
+  return { stop: () => app.close() }
 }
 
 const Alive = strictObject({ ok: Type.Boolean() })

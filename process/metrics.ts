@@ -1,5 +1,7 @@
 /** Metrics for Prometheus, in one registry per process. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
+import type { Queues } from '../adapters/queues/backend.ts'
+import type { Outcome } from '../domain/channels/channel.ts'
 import type { Turns } from '../store/turns.ts'
 
 export interface Metrics {
@@ -48,6 +50,65 @@ export function registerTurns({ registry }: Metrics, turns: Turns): void {
     registers: [registry],
     collect() {
       for (const [state, count] of Object.entries(turns.counts())) this.set({ state }, count)
+    },
+  })
+}
+
+/** Metrics of the jobs that this worker runs, and of the queues of all workers. */
+export function jobMetrics({ registry, counter }: Metrics, queues: Queues) {
+  const registers = [registry]
+  const seconds = new Histogram({
+    name: 'simherd_job_duration_seconds',
+    help: 'Time a job took.',
+    labelNames: ['queue', 'outcome'],
+    buckets: [0.01, 0.05, 0.2, 1, 5, 20, 60],
+    registers,
+  })
+  const lost = counter(
+    'simherd_bells_lost_total',
+    'Wake-ups that did not reach the queues; the sweeps find their work.',
+  )
+  const failed = counter(
+    'simherd_subjects_failed_total',
+    'SIMs, pools and tenants that could not be evaluated; they are tried again, others are not held up.',
+  )
+  const months = new Gauge({
+    name: 'simherd_usage_months_ahead',
+    help: 'Months after this one that usage records have a partition for: three where all is well.',
+    registers,
+  })
+  const failedRuns = counter(
+    'simherd_failed_runs_met_total',
+    'Starts of enforcement that met a run of the cycle which had failed: it enforces nothing until it is retried.',
+    'type',
+  )
+  const webhooks = counter(
+    'simherd_webhook_attempts_total',
+    'Attempts to deliver an event to a webhook, by what came of them.',
+    'verdict',
+  )
+  queueGauge(registry, queues)
+  return {
+    observe: (queue: string, outcome: 'done' | 'failed', ms: number) => seconds.observe({ queue, outcome }, ms / 1000),
+    jobLost: () => lost.inc(),
+    failedRunMet: (type: string) => failedRuns.inc({ type }),
+    subjectFailed: () => failed.inc(),
+    monthsAhead: (count: number) => months.set(count),
+    webhookTried: (outcome: Outcome) => webhooks.inc({ verdict: outcome === 'later' ? 'away' : outcome }),
+  }
+}
+
+function queueGauge(registry: Metrics['registry'], queues: Queues): void {
+  new Gauge({
+    name: 'simherd_jobs',
+    help: 'Jobs in the queues.',
+    labelNames: ['queue', 'state'],
+    registers: [registry],
+    async collect() {
+      const counts = await queues.counts().catch(() => ({}))
+      for (const [queue, states] of Object.entries(counts)) {
+        for (const [state, count] of Object.entries(states)) this.set({ queue, state }, count)
+      }
     },
   })
 }
