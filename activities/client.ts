@@ -28,12 +28,7 @@ function requestTimeoutMs(): number {
   return heartbeatTimeoutMs === undefined ? startToCloseTimeoutMs / 3 : 10_000
 }
 
-/**
- * A fetch, ended together with the activity.
- *
- * @throws CancelledFailure if the activity is cancelled
- * @throws ApplicationFailure `unavailable` if the service is away; retried
- */
+/** A fetch that ends with the activity. @throws ApplicationFailure `unavailable`, retried, if the service is away */
 async function fetchInActivity(key: ServiceKey, addresses: Addresses, request: Request): Promise<Response> {
   const cancelled = cancellationSignal()
   const { workflowExecution } = activityInfo()

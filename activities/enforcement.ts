@@ -151,12 +151,7 @@ async function pickTargets(client: ServiceClient, ask: PoolPickInput, pick: Pick
   return { over, ...permits, tooLittle: shortfall, overageMB, passedOver, armed }
 }
 
-/**
- * Signals the workflows of SIMs, a page at a time. Starts the workflows of SIMs stopped for the first time. Safe to run
- * twice: a repeated signal changes nothing.
- *
- * @returns how many SIMs their pool had not armed before
- */
+/** Signals the workflows of SIMs, or starts them. Safe to run twice. @returns how many the pool had not armed before */
 async function arm(
   { internal }: ServiceClient,
   simIds: readonly number[],

@@ -115,12 +115,7 @@ function decideNext(ask: NextInput, sim: SimNow): NextResult | undefined {
   return undefined
 }
 
-/**
- * Opens the next ticket on a SIM's way to Active: provision, or activate if it is provisioned already.
- *
- * Requests the ticket first, and reads the SIM only if that is refused. So the normal path takes one request, and the
- * service validates.
- */
+/** Opens the next ticket on a SIM's way to Active. The SIM is read only if that is refused: one request as a rule. */
 async function openNext(client: ServiceClient, ask: NextInput): Promise<NextResult> {
   const first = await open(client, ask.from, ask)
   if ('ticketId' in first) return { do: 'wait', kind: ask.from, ticketId: first.ticketId }
@@ -134,11 +129,7 @@ async function openNext(client: ServiceClient, ask: NextInput): Promise<NextResu
 }
 
 export const provisionActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
-  /**
-   * Opens the next ticket; see {@link openNext}. Safe to run twice, however late: each of the two steps has one ticket.
-   *
-   * @throws ApplicationFailure `sim_not_found`, not retried
-   */
+  /** Opens the next ticket, one a step, however often it runs. @throws ApplicationFailure `sim_not_found` */
   openNextTicket: (ask: NextInput): Promise<NextResult> => openNext(clientOf(ask.tenantId), ask),
 
   /**

@@ -19,12 +19,7 @@ interface SuspensionAsk extends SuspensionRef {
 }
 
 export const suspensionActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
-  /**
-   * Reads the SIM's present suspension.
-   *
-   * @returns null while the SIM has an open ticket
-   * @throws ApplicationFailure `sim_not_found`, not retried
-   */
+  /** Reads the SIM's suspension; null while it has an open ticket. @throws ApplicationFailure `sim_not_found` */
   async lookAtSuspension(ask: SuspensionAsk): Promise<SuspensionFound | null> {
     const { internal } = clientOf(ask.tenantId)
     const query = { cycle: ask.cycleKey, ...(ask.rule === null ? {} : { rule: ask.rule }) }

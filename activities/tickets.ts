@@ -29,11 +29,7 @@ export interface TicketRef {
 /** Codes of tickets refused by the SIM's state: it is in the target state already, or in a wrong one. */
 export const STATE_CODES: ReadonlySet<string> = new Set(['sim_state_conflict', 'sim_already_assigned'])
 
-/**
- * Requests a ticket: at the endpoint of the specification, or at an internal one if the specification has none for it.
- *
- * @throws ApplicationFailure if the service refuses it
- */
+/** Requests a ticket, at an internal endpoint if the specification has none. @throws ApplicationFailure if refused */
 export function postTicket(client: ServiceClient, ask: TicketInput): Promise<{ readonly id: string }> {
   const { kind, simId, poolId, tariffId, effectiveAt } = ask
   const params = idempotent(ask.key)

@@ -78,11 +78,7 @@ export function checkDigit(digits: string): string {
 export const otherIccidsOf = (iccid: string): string[] =>
   [iccid + checkDigit(iccid), ...(luhnOk(iccid) ? [iccid.slice(0, -1)] : [])].filter((other) => ICCID.test(other))
 
-/**
- * Completes an ICCID of 19 digits from the 18 digits before its check digit.
- *
- * @throws RangeError unless given 18 digits that begin with 89, the prefix for telecommunications
- */
+/** Completes an ICCID by its check digit. @throws RangeError unless given 18 digits that begin with 89 (telecoms) */
 export function iccidOf(account: string): string {
   if (!/^89\d{16}$/.test(account)) {
     throw new RangeError(

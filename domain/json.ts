@@ -70,11 +70,7 @@ const COMMA = 0x2c
 const [OPEN_OBJECT, CLOSE_OBJECT] = [0x7b, 0x7d]
 const [OPEN_LIST, CLOSE_LIST] = [0x5b, 0x5d]
 
-/**
- * The fault in the shape of a JSON text; undefined if none. Text that is not JSON is left to the parser.
- *
- * One pass over the text, in memory that does not grow with it.
- */
+/** The fault in the shape of a JSON text, in one pass; undefined if none. Other text is left to the parser. */
 function shapeFault(text: string): JsonFault | undefined {
   const open: Level[] = []
   let level: Level | undefined

@@ -12,12 +12,7 @@ export interface KeySettings {
 /** The key goes into an HTTP header. */
 const PRINTABLE = /^[\x21-\x7e]+$/
 
-/**
- * The current key.
- *
- * @returns empty if neither is set
- * @throws Error if only the file is set, and it cannot be read, is not UTF-8 or contains no key
- */
+/** The key; empty if none is set. @throws Error if only the file is set, and there is no key to be read in it */
 export async function readServiceKey({ SERVICE_KEY_FILE: file, SERVICE_KEY: key }: KeySettings): Promise<string> {
   if (file === '') return key
   try {

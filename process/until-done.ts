@@ -6,12 +6,7 @@ import { backoffMs } from '../domain/time/backoff.ts'
 
 const PAUSES = { firstMs: 500, longestMs: 15_000 }
 
-/**
- * Does something until it succeeds, with pauses that double from half a second to 15 s. Logs each failure.
- *
- * @param what completes "waiting for …"
- * @returns undefined if `signal` ended it
- */
+/** Tries until it works, and logs each failure. @param what completes "waiting for …" @returns undefined if stopped */
 export async function untilDone<T>(
   what: string,
   attempt: () => Promise<T>,

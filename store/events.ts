@@ -35,11 +35,7 @@ async function eventsAfter(tx: TenantTx, query: EventQuery, after: Place | null,
   return rows
 }
 
-/**
- * Reads a page of the events, newest first, or the part after a cursor.
- *
- * @throws ServiceError invalid_request if `date` is not a day of the calendar, or the cursor is none
- */
+/** Reads a page of events, newest first, or the part after a cursor. @throws ServiceError if that or `date` is wrong */
 export function pageOfEvents(tx: TenantTx, query: EventQuery): Promise<Part<Event>> {
   const page = pageRequest(query)
   const from = sql`from events where (tenant_id = ${mine} or tenant_id is null) ${matching(query)}`

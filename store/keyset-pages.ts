@@ -12,11 +12,7 @@ interface KeysetPage<Item, Place> {
   readonly next: Place | null
 }
 
-/**
- * Yields all non-empty pages of a list, at the pace of the caller. Rows written during the walk may or may not appear.
- *
- * @param read reads the page after a place in the list; null: the first page
- */
+/** Yields the non-empty pages of a list, at the caller's pace. @param read the page after a place; null: the first */
 export async function* keysetPages<Item, Place>(
   store: Store,
   tenantId: string,

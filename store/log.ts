@@ -18,12 +18,7 @@ export interface NewLogEntry {
   readonly grounds?: unknown
 }
 
-/**
- * Writes entries to the watchdog log. An existing key keeps its first instant and wording. Takes one statement for any
- * number of entries.
- *
- * @returns only the new keys: notify about these
- */
+/** Writes log entries in one statement. A known key keeps its first instant and words. @returns only the new keys */
 export async function insertLogEntries(tx: TenantTx, entries: readonly NewLogEntry[]): Promise<Set<string>> {
   if (entries.length === 0) return new Set()
   const { rows } = await sql<Pick<NewLogEntry, 'dedupeKey'>>`

@@ -13,12 +13,7 @@ export interface NewOperatorNotice {
   readonly waitMs?: number
 }
 
-/**
- * Writes notices in the transaction of the facts that they report. A notice with an existing key adds to its count. The
- * body stays as first written.
- *
- * @returns the new keys
- */
+/** Writes notices with the facts they report. A known key adds to its count, with its first body. @returns new keys */
 export async function insertOperatorNotices(
   tx: TenantTx | PlatformTx,
   notices: readonly NewOperatorNotice[],

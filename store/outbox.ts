@@ -194,11 +194,7 @@ export async function suspensionStarted(tx: TenantTx, workflowId: string): Promi
   return rows[0]
 }
 
-/**
- * Records that persons have ended these workflows' work for their cycle. Enforcement then passes their SIMs over.
- *
- * @returns whether each of them was ever started
- */
+/** Records that persons have ended these workflows: their SIMs are passed over. @returns whether each ever started */
 export async function passOverStarted(tx: TenantTx, workflowIds: readonly string[]): Promise<Map<string, boolean>> {
   if (workflowIds.length === 0) return new Map()
   const { rows } = await sql<{ workflowId: string }>`${kept}

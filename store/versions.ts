@@ -21,12 +21,7 @@ export async function versionOf(tx: TenantTx, resource: Resource): Promise<numbe
   return rows[0]?.version
 }
 
-/**
- * Locks a resource until the transaction ends. A ticket is locked by its SIM, because every change of a ticket locks
- * its SIM first.
- *
- * @returns its version; undefined if there is no such resource
- */
+/** Locks a resource until the transaction ends: a ticket by its SIM, as its changes do. @returns its version */
 export async function lockVersion(tx: TenantTx, resource: Resource): Promise<number | undefined> {
   if (resource.kind !== 'ticket') {
     const { rows } = await sql<{ version: number }>`select ${rowOf(tx, resource)} for update`.execute(tx.q)

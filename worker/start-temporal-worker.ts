@@ -59,12 +59,7 @@ function workerOptions({ namespace, workflows, shutdownGraceMs = 10_000, ...serv
   } satisfies WorkerOptions
 }
 
-/**
- * Starts the Temporal worker and keeps it running. While the server is away it waits for it. After a fatal error it
- * starts again.
- *
- * @returns at once; {@link TemporalWorker.isRunning} is true when it polls
- */
+/** Keeps a Temporal worker running: waits for the server, and starts again after a fatal error. */
 export function startTemporalWorker(options: TemporalWorkerOptions): TemporalWorker {
   const { address, namespace, log } = options
   installRuntime(log)

@@ -156,12 +156,7 @@ function cycleBoundaries(store: Store): Sweep {
   }
 }
 
-/**
- * Makes month-end Schedules. It runs separately: while Temporal is away, each attempt waits for it, and mails and
- * tickets must not.
- *
- * @param ensureSchedule makes a tenant's Schedule if it is missing; updates one that an earlier version made
- */
+/** Makes or updates month-end Schedules. It runs separately: each attempt waits for Temporal, and mails must not. */
 export function missingSchedules(
   store: Store,
   ensureSchedule: (schedule: MonthEndSchedule) => Promise<unknown>,

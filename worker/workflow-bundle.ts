@@ -8,11 +8,7 @@ import { BUNDLED } from './bundled.ts'
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 
-/**
- * Bundles the workflows on disk with their interceptors. Takes about a second.
- *
- * @param more files with further interceptors, placed after the workflows' own
- */
+/** Bundles the workflows on disk, in about a second. @param more interceptors, placed after the workflows' own */
 export async function bundleWorkflows(more: readonly string[] = []): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: path('../workflows/index.ts'),

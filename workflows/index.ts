@@ -1,9 +1,4 @@
-/**
- * The workflows that the Temporal worker runs: one export each, under its name in WORKFLOW_TYPES.
- *
- * This is the only place that maps a type to its function. A test compares it with the types in domain/temporal/ids.ts,
- * in both directions.
- */
+/** The workflows: one export each, under its name in WORKFLOW_TYPES. A test compares them in both directions. */
 export { enforcePool as 'enforce-pool' } from './enforce-pool.ts'
 export { monthEndBatch as 'month-end-batch' } from './month-end-batch.ts'
 export { monthEndReprovision as 'month-end-reprovision' } from './month-end-reprovision.ts'

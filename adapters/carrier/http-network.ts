@@ -23,11 +23,7 @@ export interface BridgeOptions {
   readonly timeoutMs: number
 }
 
-/**
- * The carrier behind the bridge at this URL.
- *
- * @throws Error if the URL is not http or https or contains a user, or if the secret is not visible ASCII characters
- */
+/** The carrier behind the bridge. @throws Error if the URL or the secret cannot be used */
 export function httpNetwork({ url, secret, timeoutMs }: BridgeOptions): Network {
   const base = baseOf(url)
   if (!/^[\x21-\x7e]+$/.test(secret)) {

@@ -24,13 +24,7 @@ export interface CarrierResponse {
 export interface Network {
   /** Fingerprint of the carrier's address and our secret: the same in all workers with both. Does not reveal the secret. */
   readonly credential: string
-  /**
-   * Requests one operation from the carrier.
-   *
-   * Idempotent for a ticket id. Repeat the request if no response came, because the carrier may have acted.
-   *
-   * @throws CarrierError for any failure, and no other error
-   */
+  /** Requests an operation. Repeat it without a response: the carrier acts once a ticket. @throws only CarrierError */
   perform(request: CarrierRequest, options?: { readonly signal?: AbortSignal }): Promise<CarrierResponse>
   /** Checks whether the carrier can be reached; changes nothing. @throws CarrierError for any failure, and no other */
   ping(options?: { readonly signal?: AbortSignal }): Promise<void>

@@ -4,13 +4,7 @@ import { Redis } from 'ioredis'
 /** Counting must not delay a request for longer, in milliseconds. */
 const ANSWERS_WITHIN_MS = 500
 
-/**
- * Connects to Redis for counting. A Redis that is away or slow is an error within half a second, and nothing is queued
- * for its return.
- *
- * @param onError called when a connection is lost; it reconnects automatically
- * @param commandTimeout longest wait for an answer, in milliseconds
- */
+/** Connects to Redis for counting. One that is away or slow is an error at once, and nothing is queued for it. */
 export function openRequestCounts(
   redisUrl: string,
   onError: (error: Error) => void,

@@ -44,11 +44,7 @@ const RETURN_ATTEMPTS = 48
 /** How long before the end of a grace its warning comes: a tenth of the grace, at most an hour. */
 const warningMs = (graceMs: number): number => Math.min(graceMs / 10, 3_600_000)
 
-/**
- * The state at the start: the watchdog has asked to suspend the SIM.
- *
- * @param takesOver an earlier run of the same name may have suspended the SIM: it is looked at first
- */
+/** The watchdog has asked to suspend the SIM. @param takesOver an earlier run of the name may have suspended it */
 export const beginSuspension = (order: SuspensionOrder, now: number, takesOver = false): SuspensionState => ({
   order,
   at: { on: takesOver ? 'takeOver' : 'rest' },

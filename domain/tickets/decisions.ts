@@ -116,11 +116,7 @@ export function stateAfter(state: SimState, ask: TicketRequest): SimState {
   }
 }
 
-/**
- * Checks whether a ticket may be opened on a SIM that has these earlier open tickets.
- *
- * @returns the reason for a refusal; undefined if it may be opened. A ticket without effect is a conflict too
- */
+/** Why a ticket may not be opened behind these open ones; undefined if it may. Without effect it is a conflict too. */
 export function mayOpen(
   state: SimState,
   before: readonly TicketRequest[],

@@ -64,11 +64,7 @@ export const governingType = (own: TariffType | null, pool: TariffType | null): 
 export const poolTakesTariff = (pool: PoolType, tariff: TariffType): boolean =>
   pool === PoolType.Dynamic ? tariff === TariffType['Dynamic Pool'] : tariff !== TariffType['Dynamic Pool']
 
-/**
- * A SIM's share of a governing tariff, in bytes, rounded down.
- *
- * @param contributing number of SIMs that contribute to the pool in this cycle, including this one
- */
+/** A SIM's share of a tariff in bytes, rounded down. @param contributing SIMs that contribute, including this one */
 export function shareBytes(governing: Allowance | null, contributing: number): number {
   if (governing === null) return 0
   if (governing.type !== TariffType['Fixed Pool']) return governing.allowanceBytes

@@ -13,12 +13,7 @@ import { long } from '../run/activities.ts'
 const LOOKS = { firstMs: 1000, longestMs: 60_000 }
 
 export interface Lookout {
-  /**
-   * Waits for the end of a run.
-   *
-   * @returns null if no result is available
-   * @throws ActivityFailure if the service refuses the look for good
-   */
+  /** The end of a run; null without a result. @throws ActivityFailure if the service refuses the look for good */
   endOf(run: SimRun): Promise<SimEnd | null>
   /** Ends the wait for a run. */
   forget(run: SimRun): void

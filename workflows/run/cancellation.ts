@@ -5,12 +5,7 @@ export interface Cancel {
   readonly requested: boolean
 }
 
-/**
- * Runs a workflow's body shielded from cancellation, and sets `requested` when one is requested.
- *
- * @param body decides when to stop, to finish begun work
- * @param onCancel called when a cancel is requested
- */
+/** Runs a body shielded from cancellation, which only sets `requested`: the body decides when to stop. */
 export async function heedingCancel<T>(body: (cancel: Cancel) => Promise<T>, onCancel?: () => void): Promise<T> {
   const cancel = { requested: false }
   CancellationScope.current().cancelRequested.catch(() => {

@@ -67,11 +67,7 @@ export function heedTicketEnds(): TicketEnds {
 export const endOfTicket = async (ends: TicketEnds, ticket: OpenTicket, withdraw: () => boolean): Promise<TicketEnd> =>
   (await endOrWithdrawn(ends, ticket, withdraw)).ended
 
-/**
- * Like {@link endOfTicket}, and returns whether this run has cancelled the ticket.
- *
- * @param mostMs after so many milliseconds the ticket is cancelled too; null: never
- */
+/** Also returns whether this run has cancelled the ticket. @param mostMs when it cancels it too; null: never */
 export async function endOrWithdrawn(
   ends: TicketEnds,
   ticket: OpenTicket,
