@@ -18,12 +18,7 @@ export interface Sweep {
 /** Random share of the pause, to keep workers started together from sweeping together. */
 const JITTER = 0.25
 
-/**
- * Runs sweeps one after the other, round after round. A failed sweep is logged, and runs again in the next round.
- *
- * @param everyMs pause between two rounds in milliseconds, plus or minus a quarter
- * @returns `stop` waits for the current sweep
- */
+/** Runs sweeps in turn, in rounds `everyMs` apart. A failed one is logged, and runs again. `stop` waits for it. */
 export function startSweeps(
   sweeps: readonly Sweep[],
   everyMs: number,

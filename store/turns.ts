@@ -8,12 +8,7 @@
 import { ServiceError } from '../domain/errors.ts'
 
 export interface Turns {
-  /**
-   * Runs work when it is the tenant's turn.
-   *
-   * @param isRefusable whether to refuse it if the tenant has too much waiting; false for work that goes on
-   * @throws ServiceError `quota_exceeded`; nothing was done
-   */
+  /** Runs work when it is the tenant's turn. @param isRefusable whether too much waiting is `quota_exceeded` */
   readonly take: <T>(tenantId: string, work: () => Promise<T>, isRefusable?: boolean) => Promise<T>
   /** How many transactions run and wait, of all tenants. */
   readonly counts: () => { readonly running: number; readonly waiting: number }

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis'
 /** Counting must not delay a request for longer, in milliseconds. */
 const ANSWERS_WITHIN_MS = 500
 
-/** Connects to Redis for counting. One that is away or slow is an error at once, and nothing is queued for it. */
+/** Connects to Redis for counting. An unreachable or slow Redis is an error at once; nothing is queued for it. */
 export function openRequestCounts(
   redisUrl: string,
   onError: (error: Error) => void,

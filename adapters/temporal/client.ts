@@ -37,11 +37,7 @@ export interface WorkflowClient extends StartCalls, ScheduleCalls {
   update(workflowId: string, name: string, args: object, updateId: string): Promise<object>
   /** Asks a workflow to cancel itself. @throws ServiceError `workflow_not_running`, `workflow_not_found` */
   cancel(workflowId: string): Promise<void>
-  /**
-   * The latest run of an id, with its own state from a query. If no worker responds within 3 seconds, without it.
-   *
-   * @throws ServiceError `workflow_not_found`, also for another tenant's
-   */
+  /** The latest run of an id, with its state if a worker answers in 3 s. @throws ServiceError `workflow_not_found` */
   describe(workflowId: string, tenantId: string): Promise<LatestRun>
   /** As {@link describe}, without a query: its state is the word that lists show. */
   look(workflowId: string, tenantId: string): Promise<LatestRun>

@@ -41,7 +41,7 @@ const MOST_LISTED = 1000
 /** How many results of closed runs are read at once, each by a separate request. */
 const AT_ONCE = 10
 
-/** A page, newest first. Temporal pages by token: all earlier runs are read first, a thousand a call. */
+/** A page, newest first. Temporal pages by token, so earlier runs are read first, a thousand a call. */
 export async function listWorkflows(
   client: Client,
   filter: WorkflowFilter,
