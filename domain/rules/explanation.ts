@@ -172,40 +172,6 @@ const ExplainedRule = strictObject({
 export type ExplainedRule = Static<typeof ExplainedRule>
 
 const AT = '2026-11-20T12:00:00.000Z'
-const EXAMPLE = {
-  of: 'subject' as const,
-  at: AT,
-  subject: { kind: 'sim' as const, id: 1, label: 'meter 1' },
-  cycle: '2026-11',
-  entry: null,
-  note: null,
-  rules: [
-    {
-      rule: 'sim-usage-warning',
-      version: 3,
-      isAttached: true,
-      misfits: [],
-      stage: 'notify',
-      mode: WatchdogMode.Monitor,
-      isMet: false,
-      leaves: [LEAF],
-      isClear: null,
-      clearLeaves: [],
-      nearest: [
-        {
-          moves: [{ fact: 'usagePct', from: 76.8, to: 80, direction: 'rises' as const, by: 3.2, isBeyond: false }],
-          at: null,
-          words: 'holds if usagePct rises by 3.2 % to 80 %',
-        },
-      ],
-      phase: 'inactive' as const,
-      since: AT,
-      decisions: [],
-      alert: null,
-      followed: { entries: [], mails: [], tickets: [], workflows: [], holds: [] },
-    },
-  ],
-}
 
 export const Explanation = objectWithExample(
   {
@@ -223,7 +189,40 @@ export const Explanation = objectWithExample(
       description: 'The rule of the entry, or the rules for this kind of subject, attached ones first',
     }),
   },
-  EXAMPLE,
+  {
+    of: 'subject',
+    at: AT,
+    subject: { kind: 'sim', id: 1, label: 'meter 1' },
+    cycle: '2026-11',
+    entry: null,
+    note: null,
+    rules: [
+      {
+        rule: 'sim-usage-warning',
+        version: 3,
+        isAttached: true,
+        misfits: [],
+        stage: 'notify',
+        mode: WatchdogMode.Monitor,
+        isMet: false,
+        leaves: [LEAF],
+        isClear: null,
+        clearLeaves: [],
+        nearest: [
+          {
+            moves: [{ fact: 'usagePct', from: 76.8, to: 80, direction: 'rises', by: 3.2, isBeyond: false }],
+            at: null,
+            words: 'holds if usagePct rises by 3.2 % to 80 %',
+          },
+        ],
+        phase: 'inactive',
+        since: AT,
+        decisions: [],
+        alert: null,
+        followed: { entries: [], mails: [], tickets: [], workflows: [], holds: [] },
+      },
+    ],
+  },
 )
 export type Explanation = Static<typeof Explanation>
 

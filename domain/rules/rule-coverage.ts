@@ -67,42 +67,6 @@ const RuleFigures = strictObject({
 })
 export type RuleFigures = Static<typeof RuleFigures>
 
-const SINCE = '2026-10-01T00:00:00.000Z'
-const EXAMPLE = {
-  at: '2026-11-20T12:00:00.000Z',
-  version: 3,
-  since: SINCE,
-  logSince: '2026-09-14T08:30:00.000Z',
-  subjects: [
-    {
-      kind: 'sim' as const,
-      total: 3,
-      withRule: 2,
-      without: [
-        {
-          reason: 'exempt' as const,
-          words: 'exempt from the watchdog',
-          count: 1,
-          examples: [{ id: 3, label: 'meter 3' }],
-        },
-      ],
-    },
-  ],
-  rules: [
-    {
-      rule: 'sim-overage',
-      subject: 'sim' as const,
-      stage: 'enforce',
-      attached: 2,
-      effective: 2,
-      fired: 4,
-      firedInShadow: 0,
-      lastFiredAt: '2026-11-18T07:12:44.000Z',
-      undone: { withinHour: 1, acknowledged: 2, silences: 0, resumed: 1 },
-    },
-  ],
-}
-
 export const RuleCoverage = objectWithExample(
   {
     at: Instant('Time of the count'),
@@ -112,7 +76,40 @@ export const RuleCoverage = objectWithExample(
     subjects: Type.Array(CoveredKind, { description: 'SIMs, pools, the tenant' }),
     rules: Type.Array(RuleFigures, { description: 'Rules in force, most firings first' }),
   },
-  EXAMPLE,
+  {
+    at: '2026-11-20T12:00:00.000Z',
+    version: 3,
+    since: '2026-10-01T00:00:00.000Z',
+    logSince: '2026-09-14T08:30:00.000Z',
+    subjects: [
+      {
+        kind: 'sim',
+        total: 3,
+        withRule: 2,
+        without: [
+          {
+            reason: 'exempt',
+            words: 'exempt from the watchdog',
+            count: 1,
+            examples: [{ id: 3, label: 'meter 3' }],
+          },
+        ],
+      },
+    ],
+    rules: [
+      {
+        rule: 'sim-overage',
+        subject: 'sim',
+        stage: 'enforce',
+        attached: 2,
+        effective: 2,
+        fired: 4,
+        firedInShadow: 0,
+        lastFiredAt: '2026-11-18T07:12:44.000Z',
+        undone: { withinHour: 1, acknowledged: 2, silences: 0, resumed: 1 },
+      },
+    ],
+  },
 )
 export type RuleCoverage = Static<typeof RuleCoverage>
 
