@@ -41,9 +41,7 @@ export const endpointOptions = (settings: Settings): EndpointOptions => ({
 export const operatorMailOptions = (settings: Settings): OperatorMailOptions | null =>
   settings.OPERATOR_EMAIL === '' ? null : { ...mailOptions(settings), recipient: settings.OPERATOR_EMAIL }
 
-export const workflowOptions = (settings: Settings): WorkflowOptions => ({
-  closeAfter: settings.CLOSE_AFTER,
-})
+export const workflowOptions = (settings: Settings): WorkflowOptions => ({ closeAfter: settings.CLOSE_AFTER })
 
 /** Call once per process: it keeps the rules in force loaded. */
 export const evaluationOptions = (settings: Settings): Omit<EvaluationOptions, 'onFailed'> => ({

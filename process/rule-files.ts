@@ -43,9 +43,7 @@ export const readRuleFiles = async (dir: string): Promise<RuleSource[]> => [...(
 export async function readRuleFolder(dir: string): Promise<RuleFolder> {
   const folder = dir === '' ? SHIPPED : dir
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
-    throw new Error(`cannot read the rule files in ${folder}: name another folder, or set RULES_DIR`, {
-      cause: error,
-    })
+    throw new Error(`cannot read the rule files in ${folder}: name another folder, or set RULES_DIR`, { cause: error })
   })
   const paths = entries.filter((entry) => isJson(entry)).map((entry) => join(entry.parentPath, entry.name))
   if (!paths.some((path) => !isTestName(path)))

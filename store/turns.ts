@@ -84,10 +84,7 @@ export function openTurns({ connections, mostWaiting = MOST_WAITING, waitMs = WA
         end(tenantId)
       }
     },
-    counts: () => ({
-      running: shared - free,
-      waiting: waiting.values().reduce((sum, { size }) => sum + size, 0),
-    }),
+    counts: () => ({ running: shared - free, waiting: waiting.values().reduce((sum, { size }) => sum + size, 0) }),
   }
 }
 

@@ -99,10 +99,7 @@ export async function startWork(options: WorkOptions) {
   const backtests = startBacktests({
     store,
     databaseUrl: directUrl(settings),
-    options: {
-      evaluation: evaluationOptions(settings),
-      render: mailChannel(transport).render,
-    },
+    options: { evaluation: evaluationOptions(settings), render: mailChannel(transport).render },
     everyMs,
     log,
   })

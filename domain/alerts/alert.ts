@@ -66,11 +66,7 @@ export type Alert = Static<typeof Alert>
 
 /** Which alert is meant: neither a SIM nor a pool is named for one of the tenant. */
 export const AlertNamed = objectWithExample(
-  {
-    rule: Rule,
-    simId: optional(Id('The SIM')),
-    poolId: optional(Id('The pool')),
-  },
+  { rule: Rule, simId: optional(Id('The SIM')), poolId: optional(Id('The pool')) },
   { rule: 'pool-overage', poolId: 7 },
 )
 export type AlertNamed = Static<typeof AlertNamed>

@@ -85,11 +85,7 @@ export const OrderDetail = strictObject({
 })
 export type OrderDetail = Static<typeof OrderDetail>
 
-export const NewOrder = strictObject({
-  type: codeSchema(OrderType, 'Order type'),
-  quantity: Quantity,
-  ...givenAddress,
-})
+export const NewOrder = strictObject({ type: codeSchema(OrderType, 'Order type'), quantity: Quantity, ...givenAddress })
 export type NewOrder = Static<typeof NewOrder>
 
 export const OrderResponse = strictObject({

@@ -120,12 +120,7 @@ const ignored = Type.Partial(
 /** Replaces a pool's settings: an omitted nullable one becomes null. Other fields of a pool are ignored. */
 export const PoolUpdate = objectWithExample(
   { ...settings, ...ignored },
-  {
-    name: 'Garden sensors',
-    watchdogMode: WatchdogMode.Enforce,
-    warningThresholdPct: 90,
-    enableBurnRateAlerts: true,
-  },
+  { name: 'Garden sensors', watchdogMode: WatchdogMode.Enforce, warningThresholdPct: 90, enableBurnRateAlerts: true },
 )
 export type PoolUpdate = Static<typeof PoolUpdate>
 
@@ -143,7 +138,4 @@ export const PoolMetadata = strictObject({
   status: codeList('Pool statuses', PoolStatus),
   type: codeList('Pool types', PoolType),
 })
-export const poolMetadata: Static<typeof PoolMetadata> = {
-  status: metadataOf(PoolStatus),
-  type: metadataOf(PoolType),
-}
+export const poolMetadata: Static<typeof PoolMetadata> = { status: metadataOf(PoolStatus), type: metadataOf(PoolType) }

@@ -30,10 +30,7 @@ const Comparison = strictObject(
     result: nullable(Type.Boolean({ description: 'Whether the comparison is met; null: a value is unknown' })),
     words: Words('In words'),
   },
-  {
-    description: 'A comparison of a rule',
-    examples: [LEAF],
-  },
+  { description: 'A comparison of a rule', examples: [LEAF] },
 )
 export type Comparison = Static<typeof Comparison>
 

@@ -87,12 +87,7 @@ export const RuleCoverage = objectWithExample(
         total: 3,
         withRule: 2,
         without: [
-          {
-            reason: 'exempt',
-            words: 'exempt from the watchdog',
-            count: 1,
-            examples: [{ id: 3, label: 'meter 3' }],
-          },
+          { reason: 'exempt', words: 'exempt from the watchdog', count: 1, examples: [{ id: 3, label: 'meter 3' }] },
         ],
       },
     ],

@@ -40,8 +40,4 @@ export type WorkflowRequest =
       readonly input: EnforcePoolInput
       readonly signal: EnforcePoolSignal
     }
-  | {
-      readonly do: 'signal'
-      readonly workflowId: string
-      readonly signal: SuspendSignal | EnforcePoolSignal
-    }
+  | { readonly do: 'signal'; readonly workflowId: string; readonly signal: SuspendSignal | EnforcePoolSignal }

@@ -109,10 +109,7 @@ export const BulkRequestQuery = Type.Object({
 })
 
 /** One row of a list: it names a SIM. */
-export const BulkRow = strictObject({
-  simId: optional(Id('SIM id')),
-  iccid: optional(Iccid('ICCID')),
-})
+export const BulkRow = strictObject({ simId: optional(Id('SIM id')), iccid: optional(Iccid('ICCID')) })
 
 /** The message about a text that is not an ICCID. */
 export const notAnIccid = (text: string): string =>
