@@ -15,8 +15,8 @@ import { currentCycle } from '../../service/usage/rows/cycles.ts'
 import { evaluateSubjects } from '../../service/watchdog/evaluate-subjects.ts'
 import type { EvaluationOptions } from '../../service/watchdog/evaluation-options.ts'
 import { sweepSubjects } from '../../service/watchdog/sweep-subjects.ts'
-import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { aPool, aTariff, aTenant, someSims, type TestStore } from '../setup/estate.ts'
+import type { Store, TenantTx } from '../../store/tenancy.ts'
+import { aPool, aTariff, aTenantOf, someSims, type TestStore } from '../setup/estate.ts'
 import { recordUsage } from './record-usage.ts'
 
 const USER: Cause = { by: 'user' }
@@ -71,11 +71,9 @@ export interface LedgerRow {
 }
 
 export async function aHarness(store: TestStore, billingCycle = 'P1M') {
-  const tenantId = await aTenant(store, billingCycle)
-  const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, tenantId, work)
+  const { tenantId, asTenant, rows } = await aTenantOf(store, billingCycle)
   // Opens the current cycle, as the sweep does at a boundary: otherwise several tickets might open it at once.
   await asTenant(currentCycle)
-  const rows = <T>(query: ReturnType<typeof sql<T>>) => asTenant(async (tx) => (await query.execute(tx.q)).rows)
   let number = 0
   return {
     tenantId,
@@ -127,3 +125,10 @@ export async function aHarness(store: TestStore, billingCycle = 'P1M') {
   }
 }
 export type Harness = Awaited<ReturnType<typeof aHarness>>
+
+/** A tenant with an Active SIM outside pools. */
+export async function anActiveSim(store: TestStore) {
+  const harness = await aHarness(store)
+  const [simId = 0] = await harness.activeSims(1)
+  return { ...harness, simId }
+}

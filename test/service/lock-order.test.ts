@@ -19,7 +19,7 @@ import { aStore } from '../setup/estate.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
 import { anAlert } from '../unit/channels/notifications.ts'
-import { aHarness, askedPermits, evaluationOptions, watch } from './harness.ts'
+import { aHarness, anActiveSim, askedPermits, evaluationOptions, watch } from './harness.ts'
 
 const store = await aStore()
 await activateRules(store, await readRuleFiles(''), 'the tests')
@@ -79,8 +79,7 @@ describe('the lock order', () => {
   })
 
   test('allows notifications before or after pool locks', async () => {
-    const harness = await aHarness(store)
-    const [simId = 0] = await harness.activeSims(1)
+    const { simId, ...harness } = await anActiveSim(store)
     await harness.record([harness.usage(simId, { bytesDown: 1 })])
     const { key } = await harness.asTenant(currentCycle)
     const lock = (tx: TenantTx) => lockPools(tx, key, [0])

@@ -9,7 +9,7 @@ import { importSims } from '../../service/sims/import-sims.ts'
 import { createTariff } from '../../service/tariffs/create-tariff.ts'
 import { createTenant } from '../../service/tenants/create-tenant.ts'
 import { connect } from '../../store/connect.ts'
-import { inPlatform, type Store, type TenantTx } from '../../store/tenancy.ts'
+import { inPlatform, inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { freshDatabase } from './database.ts'
 
 /** A store with a clock that the test sets, and jobs that it can read. */
@@ -101,4 +101,12 @@ export async function someSims(tx: TenantTx, count: number): Promise<{ id: numbe
 export async function aTenant(store: Store, billingCycle = 'P1M'): Promise<string> {
   const tenant = { name: 'Meadow', billingEmail: 'billing@meadow.example', billingCycle }
   return (await inPlatform(store, (tx) => createTenant(tx, tenant, 'P1M'))).id
+}
+
+/** A tenant, what does work in its name, and what reads the rows of its queries. */
+export async function aTenantOf(store: Store, billingCycle?: string) {
+  const tenantId = await aTenant(store, billingCycle)
+  const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, tenantId, work)
+  const rows = <T>(query: ReturnType<typeof sql<T>>) => asTenant(async (tx) => (await query.execute(tx.q)).rows)
+  return { tenantId, asTenant, rows }
 }

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { TariffType } from '../../domain/codes.ts'
 import { currentCycle } from '../../service/usage/rows/cycles.ts'
 import { lockPools, sumPools } from '../../service/usage/rows/pool-totals.ts'
-import { inTenant, type TenantTx } from '../../store/tenancy.ts'
-import { aPool, aStore, aTariff, aTenant } from '../setup/estate.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { aPool, aStore, aTariff, aTenantOf } from '../setup/estate.ts'
 import { heldOpen, lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
 
@@ -16,8 +16,7 @@ const change = (tx: TenantTx, poolId: number) =>
 
 describe('sumPools', () => {
   test('locks no pool that became stale while waiting', async () => {
-    const tenantId = await aTenant(store)
-    const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, tenantId, work)
+    const { asTenant } = await aTenantOf(store)
     const { key, first, second } = await asTenant(async (tx) => {
       const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
       const [first, second] = [await aPool(tx, tariff.id, { type: 1 }), await aPool(tx, tariff.id, { type: 1 })]

@@ -4,9 +4,9 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { TariffType } from '../../domain/codes.ts'
 import { wrongCounts } from '../../service/sims/rows/wrong-counts.ts'
-import { inTenant, type TenantTx } from '../../store/tenancy.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
 import { cases } from '../setup/cases.ts'
-import { aPool, aStore, aTariff, aTenant, byHand, someSims } from '../setup/estate.ts'
+import { aPool, aStore, aTariff, aTenantOf, byHand, someSims } from '../setup/estate.ts'
 import { heldOpen, lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
 
@@ -14,14 +14,14 @@ const store = await aStore()
 
 /** A tenant with so many pools and Unprovisioned SIMs. */
 async function anEstate(pools: number, sims: number) {
-  const tenantId = await aTenant(store)
-  const made = await inTenant(store, tenantId, async (tx) => {
+  const { asTenant } = await aTenantOf(store)
+  const made = await asTenant(async (tx) => {
     const { id } = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
     const poolIds: number[] = []
     for (let n = 0; n < pools; n++) poolIds.push((await aPool(tx, id, { type: 1 })).id)
     return { poolIds, simIds: (await someSims(tx, sims)).map((sim) => sim.id) }
   })
-  return { tenantId, ...made }
+  return { asTenant, ...made }
 }
 
 interface Move {
@@ -43,12 +43,12 @@ async function move(tx: TenantTx, moves: readonly Move[]): Promise<void> {
 /** How often some work changes rows of a table, and how often without touching an index. */
 async function changesBy(tx: TenantTx, table: string, work: () => Promise<unknown>) {
   // Of this connection, until it hands them on: so before and after.
-  const counts = async () =>
-    (
-      await sql<{ all: number; inPlace: number }>`
-        select n_tup_upd::integer as all, n_tup_hot_upd::integer as "inPlace"
-          from pg_stat_xact_user_tables where relname = ${table}`.execute(tx.q)
-    ).rows[0] ?? { all: 0, inPlace: 0 }
+  const counts = async () => {
+    const { rows } = await sql<{ all: number; inPlace: number }>`
+      select n_tup_upd::integer as all, n_tup_hot_upd::integer as "inPlace"
+        from pg_stat_xact_user_tables where relname = ${table}`.execute(tx.q)
+    return rows[0] ?? { all: 0, inPlace: 0 }
+  }
   const before = await counts()
   await work()
   const after = await counts()
@@ -57,7 +57,7 @@ async function changesBy(tx: TenantTx, table: string, work: () => Promise<unknow
 
 describe('the counts of pools', () => {
   test('are those of the SIMs after any statements, in any number of pools', { timeout: 120_000 }, async () => {
-    const { tenantId, poolIds, simIds } = await anEstate(3, 8)
+    const { asTenant, poolIds, simIds } = await anEstate(3, 8)
     const place = fc.oneof(
       fc.constant({ poolId: null, status: 0 }),
       fc.record({ poolId: fc.constantFrom(...poolIds), status: fc.constantFrom(1, 2) }),
@@ -69,20 +69,20 @@ describe('the counts of pools', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(statement, { minLength: 1, maxLength: 2 }), { maxLength: 4 }), async (all) => {
         for (const statements of all)
-          await inTenant(store, tenantId, async (tx) => {
+          await asTenant(async (tx) => {
             for (const moves of statements) await move(tx, moves)
           })
-        expect(await inTenant(store, tenantId, wrongCounts)).toEqual([])
+        expect(await asTenant(wrongCounts)).toEqual([])
       }),
       { numRuns: cases(40) },
     )
   })
 
   test('change once a pool and statement, and not where nobody moves', async () => {
-    const { tenantId, poolIds, simIds } = await anEstate(2, 6)
+    const { asTenant, poolIds, simIds } = await anEstate(2, 6)
     const [from = 0, to = 0] = poolIds
     const all = (poolId: number, status: number) => simIds.map((simId) => ({ simId, poolId, status }))
-    await inTenant(store, tenantId, async (tx) => {
+    await asTenant(async (tx) => {
       const poolChanges = async (work: () => Promise<unknown>) => (await changesBy(tx, 'pools', work)).all
       expect(await poolChanges(() => move(tx, all(from, 1)))).toBe(1)
       expect(await poolChanges(() => move(tx, all(to, 1)))).toBe(2)
@@ -92,10 +92,9 @@ describe('the counts of pools', () => {
   })
 
   test('lock pools by id, so that SIMs that change places do not wait in a circle', async () => {
-    const { tenantId, poolIds, simIds } = await anEstate(2, 2)
+    const { asTenant, poolIds, simIds } = await anEstate(2, 2)
     const [lower = 0, higher = 0] = poolIds
     const [there = 0, back = 0] = simIds
-    const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, tenantId, work)
     await asTenant((tx) =>
       move(tx, [
         { simId: there, poolId: lower, status: 1 },
@@ -123,12 +122,12 @@ describe('the counts of pools', () => {
 
 describe('sims', () => {
   test('change their status without touching an index', async () => {
-    const { tenantId, poolIds, simIds } = await anEstate(1, 1)
+    const { asTenant, poolIds, simIds } = await anEstate(1, 1)
     const [poolId = 0] = poolIds
     const [simId = 0] = simIds
-    await inTenant(store, tenantId, (tx) => move(tx, [{ simId, poolId, status: 1 }]))
+    await asTenant((tx) => move(tx, [{ simId, poolId, status: 1 }]))
 
-    await inTenant(store, tenantId, async (tx) => {
+    await asTenant(async (tx) => {
       const changes = await changesBy(tx, 'sims', () => move(tx, [{ simId, poolId, status: 2 }]))
       expect(changes).toEqual({ all: 1, inPlace: 1 })
     })

@@ -1,14 +1,14 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
-import { aStore, aTenant, someSims } from '../setup/estate.ts'
+import { aStore, aTenantOf, someSims } from '../setup/estate.ts'
 
 const store = await aStore(undefined, { deadlocks: 1 })
 
 describe('inTenant', () => {
   test('runs a transaction again after a deadlock', async () => {
-    const tenantId = await aTenant(store)
-    const [a, b] = (await inTenant(store, tenantId, (tx) => someSims(tx, 2))).map(({ id }) => id)
+    const { tenantId, asTenant, rows } = await aTenantOf(store)
+    const [a, b] = (await asTenant((tx) => someSims(tx, 2))).map(({ id }) => id)
     const patient = { ...store, deadlockRetries: 3 }
     let runs = 0
     const lock = (tx: TenantTx, id: number | undefined) =>
@@ -29,11 +29,8 @@ describe('inTenant', () => {
 
     await Promise.all([both(a, b), both(b, a)])
 
-    const tags = await inTenant(store, tenantId, async (tx) => {
-      const { rows } = await sql<{ tag: string }>`select tag from sims where id in (${a}, ${b})`.execute(tx.q)
-      return rows.map(({ tag }) => tag)
-    })
+    const tags = await rows(sql`select tag from sims where id in (${a}, ${b})`)
     expect(runs).toBe(3)
-    expect(tags).toEqual(['xx', 'xx'])
+    expect(tags).toEqual([{ tag: 'xx' }, { tag: 'xx' }])
   })
 })

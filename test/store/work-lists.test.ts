@@ -7,7 +7,7 @@ import { claimDue, type DueMark, markDue, settleDue, tenantsDue } from '../../st
 import { insertNotifications, takeBackNotifications, waitingNotifications } from '../../store/notifications.ts'
 import { claimShard, lookAtAll } from '../../store/shards.ts'
 import { inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'
-import { aStore, aTenant } from '../setup/estate.ts'
+import { aStore, aTenant, aTenantOf } from '../setup/estate.ts'
 import { overlapping } from '../setup/lock-waits.ts'
 import { anAlert } from '../unit/channels/notifications.ts'
 
@@ -33,34 +33,34 @@ describe('settleMailWork', () => {
     ['before it settles', 'added first'],
     ['while it settles', 'settled first'],
   ])('keeps the tenant of a notification added %s', async (_when, order) => {
-    const tenantId = await aTenant(store)
-    await inTenant(store, tenantId, addNotification('first'))
-    await inTenant(store, tenantId, sendAll)
-    const settle = () => inTenant(store, tenantId, settleMailWork)
+    const { tenantId, asTenant } = await aTenantOf(store)
+    await asTenant(addNotification('first'))
+    await asTenant(sendAll)
+    const settle = () => asTenant(settleMailWork)
     const second = addNotification('second')
 
     await (order === 'added first'
       ? overlapping(store, tenantId, second, settle)
-      : overlapping(store, tenantId, settleMailWork, () => inTenant(store, tenantId, second)))
+      : overlapping(store, tenantId, settleMailWork, () => asTenant(second)))
 
     expect(await withMail()).toContain(tenantId)
   })
 
   test('keeps the due time of an earlier notification', async () => {
-    const tenantId = await aTenant(store)
-    await inTenant(store, tenantId, addNotification('later', store.now + 60_000))
+    const { tenantId, asTenant } = await aTenantOf(store)
+    await asTenant(addNotification('later', store.now + 60_000))
 
-    await overlapping(store, tenantId, addNotification('now'), () => inTenant(store, tenantId, settleMailWork))
+    await overlapping(store, tenantId, addNotification('now'), () => asTenant(settleMailWork))
 
     expect(await withMail()).toContain(tenantId)
   })
 
   test('removes a tenant without anything to send', async () => {
-    const tenantId = await aTenant(store)
-    await inTenant(store, tenantId, addNotification('only'))
-    await inTenant(store, tenantId, sendAll)
+    const { tenantId, asTenant } = await aTenantOf(store)
+    await asTenant(addNotification('only'))
+    await asTenant(sendAll)
 
-    await inTenant(store, tenantId, settleMailWork)
+    await asTenant(settleMailWork)
 
     expect(await withMail()).not.toContain(tenantId)
   })
@@ -71,15 +71,15 @@ describe('settleDue', () => {
     ['for good', null],
     ['until its next look', 3_600_000],
   ])('keeps a subject due that is marked while settled %s', async (_how, nextInMs) => {
-    const tenantId = await aTenant(store)
+    const { tenantId, asTenant } = await aTenantOf(store)
     const subject = { kind: 'sim' as const, id: 7 }
     const again = (tx: TenantTx) => markDue(tx, [subject])
-    await inTenant(store, tenantId, again)
-    const marks = await inTenant(store, tenantId, (tx) => claimDue(tx, 10, new Date(store.now + 60_000)))
+    await asTenant(again)
+    const marks = await asTenant((tx) => claimDue(tx, 10, new Date(store.now + 60_000)))
     const nextAt = nextInMs === null ? null : store.now + nextInMs
     const settled = marks.map((mark: DueMark) => ({ ...mark, nextAt }))
 
-    await overlapping(store, tenantId, again, () => inTenant(store, tenantId, (tx) => settleDue(tx, settled)))
+    await overlapping(store, tenantId, again, () => asTenant((tx) => settleDue(tx, settled)))
 
     expect(await inPlatform(store, tenantsDue)).toContain(tenantId)
   })
@@ -87,12 +87,12 @@ describe('settleDue', () => {
 
 describe('waitingNotifications', () => {
   test('leaves out what another transaction takes back, and waits for nobody', async () => {
-    const tenantId = await aTenant(store)
-    await inTenant(store, tenantId, addNotification('ended'))
-    await inTenant(store, tenantId, addNotification('other'))
+    const { tenantId, asTenant } = await aTenantOf(store)
+    await asTenant(addNotification('ended'))
+    await asTenant(addNotification('other'))
     const taken: string[] = []
     const putIntoMail = () =>
-      inTenant(store, tenantId, async (tx) => {
+      asTenant(async (tx) => {
         await lockMailWork(tx)
         const waiting = await waitingNotifications(tx, 10)
         taken.push(...waiting.map(({ body }) => body.key))
@@ -119,16 +119,13 @@ describe('claimShard', () => {
   test('claims one shard of a tenant whom the planner’s statistics do not know', async () => {
     for (let n = 0; n < 30; n += 1) await inTenant(store, await aTenant(store), lookAtAll)
     await sql`analyze watch_shards`.execute(store.db)
-    const tenantId = await aTenant(store)
-    await inTenant(store, tenantId, lookAtAll)
+    const { asTenant, rows } = await aTenantOf(store)
+    await asTenant(lookAtAll)
 
-    await inTenant(store, tenantId, (tx) => claimShard(tx, new Date(store.now + 60_000)))
+    await asTenant((tx) => claimShard(tx, new Date(store.now + 60_000)))
 
-    const { rows } = await inTenant(store, tenantId, ({ q }) =>
-      sql<{ kind: number; at: Date }>`select subject_kind as kind, next_at as at from watch_shards order by 1`.execute(
-        q,
-      ),
-    )
-    expect(rows.filter(({ at }) => at.getTime() <= store.now).map(({ kind }) => kind)).toEqual([2, 3])
+    const shards = await rows(sql<{ kind: number; at: Date }>`
+      select subject_kind as kind, next_at as at from watch_shards order by 1`)
+    expect(shards.filter(({ at }) => at.getTime() <= store.now).map(({ kind }) => kind)).toEqual([2, 3])
   })
 })

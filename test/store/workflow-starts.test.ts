@@ -8,13 +8,12 @@ import {
   suspendOnOverageId,
 } from '../../domain/temporal/ids.ts'
 import { rememberStarts } from '../../store/outbox.ts'
-import { inTenant } from '../../store/tenancy.ts'
-import { aStore, aTenant } from '../setup/estate.ts'
+import { aStore, aTenantOf } from '../setup/estate.ts'
 
 const store = await aStore()
 
 test('columns of workflow_starts are the parts of the id', async () => {
-  const tenantId = await aTenant(store)
+  const { tenantId, asTenant, rows } = await aTenantOf(store)
   const ids = [
     suspendOnOverageId(tenantId, 9_007_199_254_740_991, '20261121T0210Z'),
     suspendOnOverageId(tenantId, 7, '2026-11'),
@@ -22,17 +21,12 @@ test('columns of workflow_starts are the parts of the id', async () => {
     provisionAndActivateId(tenantId, 7),
     monthEndId(tenantId, '2026-11'),
   ]
-  const rows = await inTenant(store, tenantId, async (tx) => {
-    await rememberStarts(tx, ids)
-    return (
-      await sql<{ id: string }>`
-        select workflow_id as id, type, sim_id as "simId", pool_id as "poolId", cycle_key as "cycleKey"
-          from workflow_starts`.execute(tx.q)
-    ).rows
-  })
+  await asTenant((tx) => rememberStarts(tx, ids))
+  const starts = await rows(sql<{ id: string }>`
+    select workflow_id as id, type, sim_id as "simId", pool_id as "poolId", cycle_key as "cycleKey" from workflow_starts`)
 
-  expect(rows).toHaveLength(ids.length)
-  for (const { id, ...columns } of rows) {
+  expect(starts).toHaveLength(ids.length)
+  for (const { id, ...columns } of starts) {
     const parts = parseWorkflowId(id)
     const isOnce = parts?.type === 'suspend-on-overage' || parts?.type === 'enforce-pool'
     expect(columns, id).toEqual({

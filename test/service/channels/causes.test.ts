@@ -47,7 +47,6 @@ const labelsOf = sql<{ iccid: string }>`select iccid from sims order by id`
 const subjects = async (post: Post) => (await post.arrived()).map(({ subject }) => subject)
 
 describe('a cause', () => {
-
   test('has one mail for its SIMs of all pools', async () => {
     const post = await aPost(store)
     for (let n = 0; n < 96; n += 1) await find(post, over(n + 1, 'North'))
@@ -77,7 +76,6 @@ describe('a cause', () => {
 })
 
 describe('several causes', () => {
-
   test('share a mail from the third within ten minutes on', async () => {
     const post = await aPost(store)
     await find(post, poolOver(1), poolOver(2))

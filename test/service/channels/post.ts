@@ -53,8 +53,7 @@ export async function aPost(store: TestStore, options: Omit<InboxOptions, 'dir'>
     const body = { ...alert, rule: { ...rule, type: 'test' }, message: key }
     return { body, dueAt: new Date(store.now + dueInMs) }
   }
-  const notify = (...notifications: NewNotice[]) =>
-    harness.asTenant((tx) => insertNotifications(tx, notifications))
+  const notify = (...notifications: NewNotice[]) => harness.asTenant((tx) => insertNotifications(tx, notifications))
   return {
     ...harness,
     mailer,

@@ -375,9 +375,7 @@ describe('armSims', () => {
     const { asTenant, sims, rows, runOf } = await aGuard(3)
     const ask = { cycle: CYCLE, rule: RULE, ruleFile: 'f.json', grace: 'PT0S', until: 'renewal' } as const
     const arm = (signal: 'overLimit' | 'cleared' | 'standDown', simIds: readonly number[]) =>
-      asTenant((tx) =>
-        armSims(tx, { ...ask, simIds: [...simIds], signal }),
-      )
+      asTenant((tx) => armSims(tx, { ...ask, simIds: [...simIds], signal }))
     const [a = 0, b = 0, c = 0] = sims
 
     expect(await arm('cleared', sims)).toEqual({ told: 0, started: 0, armed: 0 })

@@ -142,7 +142,6 @@ describe('late usage', () => {
 })
 
 describe('closeCycle', () => {
-
   test('states usage counted during a close exactly once', async () => {
     const harness = await inOctober(store)
     const poolId = await harness.aPool(TariffType['Dynamic Pool'], 50)

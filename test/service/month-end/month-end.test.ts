@@ -351,28 +351,6 @@ describe('a ticket effective at the boundary', () => {
     expect((await harness.ledger()).filter(({ cycle }) => cycle === CYCLE)).toEqual(usageBefore)
   })
 
-  test('takes an unassigned SIM out of its pool', async () => {
-    const { harness, from, simId } = await twoPools()
-
-    await harness.complete({ simId, ...AT_BOUNDARY, unassign: true })
-
-    expect(await since(harness)).toMatchObject({
-      ledger: [
-        [0, 30, false],
-        [from, 40, true],
-      ],
-      pools: [
-        [0, 30, 0],
-        [from, 40, 1],
-      ],
-      buckets: [[from, 40]],
-      records: [
-        [0, 30],
-        [from, 40],
-      ],
-    })
-  })
-
   test('ends the contribution of a SIM outside pools', async () => {
     const harness = await inOctober(store)
     const own = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))

@@ -11,17 +11,16 @@ import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { cancelTicket, openTicket } from '../../../service/tickets/open-ticket.ts'
 import { carryOutWorkflowRequests, type WorkflowDoor } from '../../../service/workflows/carry-out-workflow-requests.ts'
 import { requestWorkflows } from '../../../store/outbox.ts'
-import { inPlatform, inTenant, type TenantTx } from '../../../store/tenancy.ts'
+import { inPlatform } from '../../../store/tenancy.ts'
 import { aCarrier } from '../../setup/carrier.ts'
-import { aStore, aTenant, someSims } from '../../setup/estate.ts'
+import { aStore, aTenantOf, someSims } from '../../setup/estate.ts'
 import { withOnlySim } from '../../setup/only-sim.ts'
 
 const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
 const store = await aStore()
 const carrier = await aCarrier()
-const tenantId = await aTenant(store)
+const { tenantId, asTenant } = await aTenantOf(store)
 
-const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, tenantId, work)
 async function aRun() {
   const simId = (await asTenant((tx) => someSims(tx, 1)))[0]?.id ?? 0
   return { simId, workflowId: provisionAndActivateId(tenantId, simId) }

@@ -10,19 +10,18 @@ import { findTicket, tenantsWithTickets } from '../../../service/tickets/rows/ti
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
 import { readPoolFigures } from '../../../service/usage/rows/figures.ts'
 import { freePort } from '../../../stack/free-port.ts'
-import { inPlatform, inTenant, type TenantTx } from '../../../store/tenancy.ts'
+import { inPlatform } from '../../../store/tenancy.ts'
 import { aBridge } from '../../setup/bridge.ts'
 import { aCarrier } from '../../setup/carrier.ts'
-import { aPool, aStore, aTariff, aTenant, someSims } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff, aTenantOf, someSims } from '../../setup/estate.ts'
 import { withOnlySim } from '../../setup/only-sim.ts'
 
 const USER: Cause = { by: 'user' }
 const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
 const store = await aStore()
 const carrier = await aCarrier()
-const tenantId = await aTenant(store)
+const { tenantId, asTenant, rows } = await aTenantOf(store)
 
-const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, tenantId, work)
 const aSim = async () => (await asTenant((tx) => someSims(tx, 1)))[0]?.id ?? 0
 const open = (simId: number, type: TicketType, cause: Cause = USER, also = {}) =>
   asTenant((tx) => openTicket(tx, { simId, type, cause, ...also }))
@@ -30,10 +29,7 @@ const execute = (simId: number, network = carrier.network, options = OPTIONS) =>
   withOnlySim(store, tenantId, simId, () => executeTickets(store, network, options, tenantId))
 const ticket = (id: string) => asTenant((tx) => findTicket(tx, id))
 const statusOf = async (simId: number) =>
-  asTenant(async (tx) => {
-    const { rows } = await sql<{ status: SimStatus }>`select status from sims where id = ${simId}`.execute(tx.q)
-    return rows[0]?.status
-  })
+  (await rows(sql<{ status: SimStatus }>`select status from sims where id = ${simId}`))[0]?.status
 async function activeSim(assignment: { poolId?: number; tariffId?: number } = {}) {
   const simId = await aSim()
   await open(simId, TicketType.Provision, USER, assignment)
@@ -58,8 +54,7 @@ describe('tickets of a SIM', () => {
     for (const id of ids) expect(await ticket(id)).toMatchObject({ status: TicketStatus.Complete, attempts: 1 })
     expect(await statusOf(simId)).toBe(SimStatus.Suspended)
     expect((await asTenant((tx) => openTicketCounts(tx, [simId]))).size).toBe(0)
-    const work = await asTenant((tx) => sql`select from ticket_work where sim_id = ${simId}`.execute(tx.q))
-    expect(work.rows).toEqual([])
+    expect(await rows(sql`select from ticket_work where sim_id = ${simId}`)).toEqual([])
   })
 
   test('fail without the carrier if no longer valid', async () => {
@@ -172,11 +167,7 @@ describe('tickets of a SIM', () => {
 describe('suspensions', () => {
   const watchdog: Cause = { by: 'watchdog', rule: 'sim-overage', cycle: '2026-11', until: 'renewal', workflowId: 'w' }
   const suspension = (simId: number) =>
-    asTenant(async (tx) => {
-      const { rows } = await sql<{ cause: string; rule: string | null }>`
-        select cause, rule from suspensions where sim_id = ${simId} and closed_at is null`.execute(tx.q)
-      return rows
-    })
+    rows(sql`select cause, rule from suspensions where sim_id = ${simId} and closed_at is null`)
 
   test('of a watchdog’s rule become a person’s when a person suspends again', async () => {
     const simId = await activeSim()
@@ -206,12 +197,10 @@ describe('suspensions', () => {
 })
 
 describe('a ticket that failed at the carrier', () => {
-  const eventsOf = (id: string) =>
-    asTenant(async (tx) => {
-      const { rows } = await sql<{ description: string }>`
-        select description from events where description like ${`%${id}%`}`.execute(tx.q)
-      return rows.map(({ description }) => description)
-    })
+  const eventsOf = async (id: string) => {
+    const events = sql<{ description: string }>`select description from events where description like ${`%${id}%`}`
+    return (await rows(events)).map(({ description }) => description)
+  }
 
   test('hides the carrier’s address from tenants', async () => {
     const address = `127.0.0.1:${await freePort()}`

@@ -87,19 +87,12 @@ async function look(world: World, cycles: readonly Cycle[]): Promise<void> {
     const expected = new Map(
       placesOf(world).map((pool) => [pool.id, figuresOf(world.lines, cycle, pool, world.tariffs)]),
     )
+    const [ids, simIds] = [placesOf(world).map(({ id }) => id), world.lines.map(({ simId }) => simId)]
     const { pools, sims, wrong, rows } = await world.harness.asTenant(async (tx) => {
       await currentCycle(tx)
       return {
-        pools: await readPoolFigures(
-          tx,
-          cycle.key,
-          placesOf(world).map(({ id }) => id),
-        ),
-        sims: await simFigures(
-          tx,
-          cycle.key,
-          world.lines.map(({ simId }) => simId),
-        ),
+        pools: await readPoolFigures(tx, cycle.key, ids),
+        sims: await simFigures(tx, cycle.key, simIds),
         wrong: await wrongSums(tx, cycle.key),
         rows: (
           await sql<{
@@ -116,7 +109,7 @@ async function look(world: World, cycles: readonly Cycle[]): Promise<void> {
                    ${OVERAGE_BYTES} as overage,
                    f.voice_seconds as "voiceSeconds", f.sms_count as "smsCount"
               from ledger_figures f
-              left join overage_places(${cycle.key}, ${placesOf(world).map(({ id }) => id)}::integer[], null) o
+              left join overage_places(${cycle.key}, ${ids}::integer[], null) o
                 on o.pool_id = f.pool_id
              where f.cycle_key = ${cycle.key} order by f.pool_id, f.sim_id`.execute(tx.q)
         ).rows,
@@ -158,14 +151,8 @@ async function look(world: World, cycles: readonly Cycle[]): Promise<void> {
         for (const { limit } of mine) expect([0, share]).toContain(limit)
       }
       const sum = (of: (row: (typeof mine)[number]) => number) => mine.reduce((total, row) => total + of(row), 0)
-      expect(
-        sum((row) => row.overage),
-        `overage of the rows of ${where}`,
-      ).toBe(actual?.overageBytes)
-      expect(
-        sum((row) => row.bytes),
-        `usage of the rows of ${where}`,
-      ).toBe(actual?.usageBytes)
+      const sums = { usageBytes: sum(({ bytes }) => bytes), overageBytes: sum(({ overage }) => overage) }
+      expect(actual, `the rows of ${where} add up`).toMatchObject(sums)
       for (const row of mine.filter(({ own }) => own)) {
         expect(row.overage > 0 && row.limit > row.bytes, 'a row with overage and something remaining').toBe(false)
       }

@@ -12,6 +12,7 @@ import { deletePool } from '../../../service/pools/delete-pool.ts'
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
 import { openSlice } from '../../../service/usage/rows/open-cycle.ts'
 import { aPool, aTariff, type TestStore } from '../../setup/estate.ts'
+import { weighed } from '../../setup/weighed.ts'
 import { aHarness } from '../harness.ts'
 import { aLine, amountsOf, type LineModel, OUTSIDE, openMembership } from './figure-model.ts'
 
@@ -89,6 +90,11 @@ const maybe = <T>(of: fc.Arbitrary<T>) => fc.option(of, { freq: 2 })
 const pool = maybe(fc.constantFrom(...POOLS))
 const own = maybe(fc.nat(TARIFFS.length - 1))
 const bytes = fc.oneof(fc.constant(0), fc.nat(2000), fc.nat(3))
+const less = {
+  bytes: fc.integer({ min: -1500, max: 0 }),
+  voiceSeconds: fc.integer({ min: -60, max: 0 }),
+  smsCount: fc.constantFrom(0, 0, -1),
+}
 const others = fc.oneof(fc.constant(0), fc.nat(130))
 
 /** Steps that change SIMs (`lives`), and steps that record usage. @param mostHoursAgo how late a record may be */
@@ -96,52 +102,20 @@ export const stepsOf = (mostHoursAgo: number): Record<'lives' | 'usage', fc.Arbi
   const hoursAgo = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(mostHoursAgo))
   return {
     lives: fc.oneof(
-      { weight: 3, arbitrary: fc.record({ do: fc.constant('provision' as const), sim, pool, own }) },
-      { weight: 4, arbitrary: fc.record({ do: fc.constant('activate' as const), sim, boundary: fc.constant(false) }) },
-      {
-        weight: 2,
-        arbitrary: fc.record({
-          do: fc.constant('suspend' as const),
-          sim,
-          by: fc.constantFrom('user' as const, 'watchdog' as const),
-        }),
-      },
-      { weight: 1, arbitrary: fc.record({ do: fc.constant('unassign' as const), sim, boundary: fc.boolean() }) },
-      {
-        weight: 2,
-        arbitrary: fc.record({
-          do: fc.constant('move' as const),
-          sim,
-          pool,
-          own,
-          since: fc.constantFrom('now' as const, 'boundary' as const, 'boundary' as const, 'boundary before' as const),
-        }),
-      },
+      weighed(3, ['provision'], { sim, pool, own }),
+      weighed(4, ['activate'], { sim, boundary: fc.constant(false) }),
+      weighed(2, ['suspend'], { sim, by: fc.constantFrom('user', 'watchdog') }),
+      weighed(1, ['unassign'], { sim, boundary: fc.boolean() }),
+      weighed(2, ['move'], {
+        sim,
+        pool,
+        own,
+        since: fc.constantFrom('now', 'boundary', 'boundary', 'boundary before'),
+      }),
     ),
     usage: fc.oneof(
-      {
-        weight: 7,
-        arbitrary: fc.record({
-          do: fc.constant('use' as const),
-          sim,
-          bytes,
-          voiceSeconds: others,
-          smsCount: others,
-          hoursAgo,
-          again: fc.boolean(),
-        }),
-      },
-      {
-        weight: 1,
-        arbitrary: fc.record({
-          do: fc.constant('correct' as const),
-          sim,
-          bytes: fc.integer({ min: -1500, max: 0 }),
-          voiceSeconds: fc.integer({ min: -60, max: 0 }),
-          smsCount: fc.constantFrom(0, 0, -1),
-          hoursAgo,
-        }),
-      },
+      weighed(7, ['use'], { sim, bytes, voiceSeconds: others, smsCount: others, hoursAgo, again: fc.boolean() }),
+      weighed(1, ['correct'], { sim, ...less, hoursAgo }),
     ),
   }
 }

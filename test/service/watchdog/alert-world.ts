@@ -13,6 +13,7 @@ import { changeNotices } from '../../../service/channels/change-notices.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { aPool, aStore, aTariff, type TestStore } from '../../setup/estate.ts'
+import { STEPS } from '../../unit/rules/samples.ts'
 import { aHarness, evaluationOptions, watch } from '../harness.ts'
 
 const shipped = await readRuleFiles('')
@@ -46,6 +47,21 @@ export const firesOn =
     Object.assign(rule, { conditions: { all: [leaf] }, examples })
     Object.assign(rule.event.params, params)
   }
+
+/** Tells each of its steps: at 50, 80, 100 %, and then every 25. */
+export const climbing: Edit = (rule) => {
+  const examples = [
+    { fires: true, step: 80, facts: { usagePct: 99 } },
+    { fires: false, facts: { usagePct: 49 } },
+  ]
+  const ladder = { fact: 'usagePct', steps: STEPS, every: 25 }
+  Object.assign(rule, { conditions: undefined, ladder, examples })
+  Object.assign(rule.event.params, {
+    level: undefined,
+    message: 'SIM {{iccid}} has passed {{step}}: {{usageMB}} of {{limitMB}}.',
+    resolvedMessage: 'SIM {{iccid}} is below {{step}} again.',
+  })
+}
 
 export const OVERAGE = only({ 'sim-overage': asShipped })
 export const WARNING = only({ 'sim-usage-warning': asShipped })
@@ -88,8 +104,7 @@ export async function aWorld({
     store.now += ms
     return evaluate()
   }
-  const withoutId = (keys: readonly { readonly key: string }[]) =>
-    keys.map(({ key }) => key.replace(/\/\d+(?=\/)/, ''))
+  const withoutId = (keys: readonly { readonly key: string }[]) => keys.map(({ key }) => key.replace(/\/\d+(?=\/)/, ''))
   await evaluate()
   return {
     ...harness,
@@ -113,7 +128,8 @@ export async function aWorld({
     silence: (about: Partial<NewSilence>, lasts = 'P2D') =>
       harness.asTenant((tx) => addSilence(tx, { ...about, lasts, reason: 'The meter is replaced' })),
     /** Changes the settings of the first SIM. */
-    set: (settings: SimWatchdogChange) => harness.asTenant((tx) => setSimWatchdog(tx, { id: sims[0] ?? 0, ...settings })),
+    set: (settings: SimWatchdogChange) =>
+      harness.asTenant((tx) => setSimWatchdog(tx, { id: sims[0] ?? 0, ...settings })),
     /** Says how often usage is received. Beyond one and a half times as long the feed is stale, and its alerts stand still. */
     awaitUsage: (feedEvery: string) =>
       harness.asTenant((tx) => changeNotices(tx, { timeZone: 'UTC', feedEvery, escalateAfter: null, mailsFrom: 0 })),
@@ -128,14 +144,11 @@ export async function aWorld({
     /** Gives all waiting notifications to a mail, as the sender does. */
     mailAll: () =>
       harness.asTenant(async (tx) => {
+        const id = `<${crypto.randomUUID()}@simherd>`
         await sql`
           insert into deliveries (mail_id, recipient, kind, next_attempt_at, created_at)
-          values (${`<${crypto.randomUUID()}@simherd>`}, 'billing@meadow.example', 'cause', ${tx.now}, ${tx.now})`.execute(
-          tx.q,
-        )
-        await sql`update notifications set mail_id = (select max(mail_id) from deliveries) where mail_id is null`.execute(
-          tx.q,
-        )
+          values (${id}, 'billing@meadow.example', 'cause', ${tx.now}, ${tx.now})`.execute(tx.q)
+        await sql`update notifications set mail_id = ${id} where mail_id is null`.execute(tx.q)
       }),
     signals: async () => {
       const rows = await harness.rows(sql<{ signal: string }>`

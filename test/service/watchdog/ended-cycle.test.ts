@@ -11,7 +11,20 @@ import { tenantsChanged } from '../../../store/changed.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { accepting } from '../../setup/accepting.ts'
 import { heldOpen } from '../../setup/lock-waits.ts'
-import { asShipped, aWorld, firesOn, inStage, OVER, OVERAGE, only, WARNED, WARNING, type World, type WorldOptions, withParams } from './alert-world.ts'
+import {
+  asShipped,
+  aWorld,
+  firesOn,
+  inStage,
+  OVER,
+  OVERAGE,
+  only,
+  WARNED,
+  WARNING,
+  type World,
+  type WorldOptions,
+  withParams,
+} from './alert-world.ts'
 
 const MINUTE = 60_000
 const BOUNDARY = Date.UTC(2026, 11, 1)
@@ -123,11 +136,7 @@ describe('a record of the last minutes that is received after the boundary', () 
     await world.use(world.sim, 101)
     await world.came(world.sim, -5)
 
-    expect(await world.logged()).toEqual([
-      OVER,
-      'sim-overage/sim/2026-12/fired',
-      'sim-overage/sim/2026-11/resolved',
-    ])
+    expect(await world.logged()).toEqual([OVER, 'sim-overage/sim/2026-12/fired', 'sim-overage/sim/2026-11/resolved'])
     expect((await world.log()).at(-1)?.message).toMatch(
       /^For November 2026, which has ended: SIM \d+ is within its limit again/,
     )

@@ -6,7 +6,18 @@ import type { ExplainQuery } from '../../../domain/rules/explanation.ts'
 import { changeEnforcement } from '../../../service/enforcement/change-enforcement.ts'
 import { explain } from '../../../service/watchdog/explain/explain.ts'
 import { inTenant, readOnly } from '../../../store/tenancy.ts'
-import { asShipped, aWorld, BOTH, type Edit, firesOn, inStage, only, type World, type WorldOptions, withParams } from './alert-world.ts'
+import {
+  asShipped,
+  aWorld,
+  BOTH,
+  type Edit,
+  firesOn,
+  inStage,
+  only,
+  type World,
+  type WorldOptions,
+  withParams,
+} from './alert-world.ts'
 
 const HOUR = 3_600_000
 const [WARNING, OVERAGE] = ['sim-usage-warning', 'sim-overage']
@@ -165,17 +176,6 @@ describe('a subject now', () => {
     expect(next.decisions).toContainEqual(expect.objectContaining({ what: 'held', holdId: null }))
     expect(held.decisions).toContainEqual(expect.objectContaining({ what: 'held', holdId: expect.any(Number) }))
     expect(held.followed.holds).toMatchObject([{ state: 'held' }])
-  })
-
-  test('that is undecided, because a fact is unknown', async () => {
-    const leaf = { fact: 'hoursSinceLastSeen', operator: 'greaterThan', value: 24 }
-    const world = await anExplainedWorld({ rules: warning(firesOn(leaf, [25, 24])) })
-    const { leaves, nearest } = await world.now()
-
-    expect(leaves).toMatchObject([
-      { value: null, result: null, words: 'hoursSinceLastSeen is unknown: whether it is above 24 h cannot be said' },
-    ])
-    expect(nearest).toMatchObject([{ words: 'holds if hoursSinceLastSeen becomes known, above 24 h' }])
   })
 
   test('that stands still, because the feed is stale', async () => {

@@ -235,7 +235,9 @@ describe('while the feed is stale', () => {
   test('an undo finds the SIM whose order is delayed', async () => {
     const world = await aStaleWorld()
     await permits(world)
-    const [since = '', until = ''] = [world.store.now - 48 * HOUR, world.store.now].map((at) => new Date(at).toISOString())
+    const [since = '', until = ''] = [world.store.now - 48 * HOUR, world.store.now].map((at) =>
+      new Date(at).toISOString(),
+    )
     const page = await world.asTenant((tx) => undoPage(tx, { rule: 'sim-overage', since, until }))
 
     expect(page.suspensions).toMatchObject([{ simId: world.sim, suspended: false }])

@@ -17,6 +17,7 @@ import { readSims, readSituation } from '../../../service/watchdog/read-facts.ts
 import type { TenantTx } from '../../../store/tenancy.ts'
 import { cases } from '../../setup/cases.ts'
 import { aPool, aStore, aTariff, byHand } from '../../setup/estate.ts'
+import { aFile } from '../../unit/rules/samples.ts'
 import { aHarness, evaluationOptions } from '../harness.ts'
 
 const HOUR = 3_600_000
@@ -39,32 +40,21 @@ const aRuleOn = (
           { fact, operator: 'greaterThanInclusive', value: least },
           { fact, operator: 'lessThanInclusive', value: most },
         ]
-  return {
-    file: `rules/sim/${name}.json`,
-    text: JSON.stringify({
-      name,
-      description: 'For the tests.',
-      subject: 'sim',
-      match,
-      conditions: { all: conditions },
-      event: {
-        type: 'test',
-        params: {
-          level: 'Info',
-          message: 'SIM {{iccid}}',
-          actions: ['log'],
-          for: 'PT0S',
-          once: 'episode',
-          resolve: 'none',
-          stage: 'log',
-        },
-      },
-      examples: [
-        { fires: true, facts: { [fact]: typeof is === 'string' ? is : least } },
-        { fires: false, facts: { [fact]: typeof is === 'string' ? `${is} ` : least / 2 } },
-      ],
-    }),
+  const [fires, rests] = typeof is === 'string' ? [is, `${is} `] : [least, least / 2]
+  const examples = [
+    { fires: true, facts: { [fact]: fires } },
+    { fires: false, facts: { [fact]: rests } },
+  ]
+  const params = {
+    level: 'Info',
+    message: 'SIM {{iccid}}',
+    actions: ['log'],
+    once: 'episode',
+    resolve: 'none',
+    stage: 'log',
   }
+  const { text } = aFile({ name, subject: 'sim', match, conditions: { all: conditions }, examples }, params)
+  return { file: `sim/${name}.json`, text }
 }
 
 const { rules, faults } = await loadRuleSet([
@@ -153,12 +143,7 @@ const ago = (hoursAgo: number | null) =>
 /** Makes the estate of the tenant another one, by SQL. */
 async function make({ sims, pools, receivedHours, silenced }: AnEstate): Promise<void> {
   const rows = sims.map((one, n) => ({ ...one, id: simIds[n], pool: one.status === 0 ? null : one.pool }))
-  const given = JSON.stringify(
-    rows.map(({ statusHours, ...row }) => ({
-      ...row,
-      since: ago(statusHours),
-    })),
-  )
+  const given = JSON.stringify(rows.map(({ statusHours, ...row }) => ({ ...row, since: ago(statusHours) })))
   await store.db.transaction().execute(async (q) => {
     await byHand({ q })
     await sql`select set_config('app.tenant', ${tenantId}, true)`.execute(q)
@@ -321,16 +306,11 @@ describe('the first look of a sweep', () => {
   test('ends before the first SIM beyond those it may take', async () => {
     const ids = await harness.activeSims(3, { poolId: poolIds[0] ?? 0 })
     const [first = 0, , third = 0] = ids
-    const of = { fromId: first, toId: null }
-    const look = (most: number) =>
-      asTenant(async (tx) => firstLook(tx, await readSituation(tx), inForce, { ...of, most }))
+    const look = (most: number, fromId = first) =>
+      asTenant(async (tx) => firstLook(tx, await readSituation(tx), inForce, { fromId, toId: null, most }))
 
     expect(await look(2)).toMatchObject({ passed: 2, beyond: third })
     expect(await look(3)).toMatchObject({ passed: 3, beyond: null })
-    expect(
-      await asTenant(async (tx) =>
-        firstLook(tx, await readSituation(tx), inForce, { fromId: third + 1, toId: null, most: 3 }),
-      ),
-    ).toMatchObject({ passed: 0, unclear: [], beyond: null })
+    expect(await look(3, third + 1)).toMatchObject({ passed: 0, unclear: [], beyond: null })
   })
 })

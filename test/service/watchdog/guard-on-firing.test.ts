@@ -8,16 +8,7 @@ import { changeEnforcement } from '../../../service/enforcement/change-enforceme
 import { decideHold } from '../../../service/enforcement/decide-hold.ts'
 import { pageOfHolds } from '../../../service/enforcement/rows/guard-holds.ts'
 import { evaluateAll } from '../../../service/watchdog/evaluate-all.ts'
-import {
-  aWorld,
-  firesOn,
-  inStage,
-  OVERAGE,
-  only,
-  WARNING,
-  type WorldOptions,
-  withParams,
-} from './alert-world.ts'
+import { aWorld, firesOn, inStage, OVERAGE, only, WARNING, type WorldOptions, withParams } from './alert-world.ts'
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000]
 const THREE = { alertGuardLeast: 3, alertGuardPct: 0 }

@@ -2,33 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import { MB } from '../../../domain/units.ts'
 import { lookAt } from '../../../service/watchdog/look-at.ts'
-import { aWorld, type Edit, only } from './alert-world.ts'
-
-const steps: Edit = (rule) => {
-  delete rule.conditions
-  delete rule.event.params.level
-  rule.ladder = {
-    fact: 'usagePct',
-    steps: [
-      { at: 50, level: 'Info' },
-      { at: 80, level: 'Warning' },
-      { at: 100, level: 'Critical' },
-    ],
-    every: 25,
-  }
-  rule.event.params.message = 'SIM {{iccid}} has passed {{step}}: {{usageMB}} of {{limitMB}}.'
-  rule.event.params.resolvedMessage = 'SIM {{iccid}} is below {{step}} again.'
-  rule.examples = [
-    { fires: true, step: 80, facts: { usagePct: 99 } },
-    { fires: false, facts: { usagePct: 49 } },
-  ]
-}
+import { aWorld, climbing, only } from './alert-world.ts'
 
 const part = (key: string) => key.slice('sim-usage-warning/sim/2026-11/'.length)
 
 describe('a rule with a ladder', () => {
   test('logs each step once, with its level and message', async () => {
-    const world = await aWorld({ rules: only({ 'sim-usage-warning': steps }) })
+    const world = await aWorld({ rules: only({ 'sim-usage-warning': climbing }) })
     for (const mb of [55, 1, 30, 60]) await world.use(world.sim, mb)
 
     expect((await world.logged()).map(part)).toEqual(['fired', 'at-80/fired', 'at-125/fired'])
@@ -39,7 +19,7 @@ describe('a rule with a ladder', () => {
   })
 
   test('is silenced by the level of its step', async () => {
-    const world = await aWorld({ rules: only({ 'sim-usage-warning': steps }) })
+    const world = await aWorld({ rules: only({ 'sim-usage-warning': climbing }) })
     await world.silence({ level: 0 }, 'cycle')
     await world.use(world.sim, 55)
     const before = await world.mailed()
@@ -49,7 +29,7 @@ describe('a rule with a ladder', () => {
   })
 
   test('wants no evaluation between its steps', async () => {
-    const world = await aWorld({ rules: only({ 'sim-usage-warning': steps }) })
+    const world = await aWorld({ rules: only({ 'sim-usage-warning': climbing }) })
     const looked = async (megabytes: number) => {
       const bytesDown = Math.round(megabytes * MB)
       await world.record([world.usage(world.sim, { bytesDown })])

@@ -14,6 +14,7 @@ import { inTenant } from '../../../store/tenancy.ts'
 import type { TestStore } from '../../setup/estate.ts'
 import { putForeignRules } from '../../setup/foreign-rules.ts'
 import { beside, interrupted, Killed } from '../../setup/stalled-store.ts'
+import { weighed } from '../../setup/weighed.ts'
 import { watch } from '../harness.ts'
 import { aWorld as anAlertWorld, firesOn, only, withParams } from './alert-world.ts'
 import { missingFact } from './missing-fact.ts'
@@ -62,43 +63,25 @@ const pool = fc.integer({ min: 0, max: 1 })
 const megabytes = fc.constantFrom(5, 20, 45, 70)
 const rule = fc.constantFrom(...NAMES)
 const nth = fc.integer({ min: 1, max: 60 })
-const just = <const T extends Step['do']>(...what: readonly T[]) => fc.record({ do: fc.constantFrom(...what) })
+const stage = fc.constantFrom<Stage[]>('off', 'shadow', 'log', 'notify', 'notify', 'enforce')
 
 export const steps: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ do: fc.constantFrom('use', 'use', 'correct', 'late'), sim, megabytes }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('wait'), hours: fc.constantFrom(1, 3, 12, 40) }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant('clock'),
-      ms: fc.constantFrom(-90_000, -90_000, HOUR),
-      sim,
-      megabytes: fc.constantFrom(-70, -20, 20, 70),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant('edit'),
-      rule,
-      stage: fc.constantFrom<Stage[]>('off', 'shadow', 'log', 'notify', 'notify', 'enforce'),
-      pct: fc.constantFrom(50, 80),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('undecidable'), rule }) },
-  { weight: 5, arbitrary: just('refused set', 'mend', 'unsilence', 'acknowledge', 'mail', 'twice') },
-  { weight: 1, arbitrary: just('month end', 'close') },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant('mode'), pool, mode: fc.constantFrom(Disabled, Monitor, Enforce) }),
-  },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('move'), sim, pool }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('silence'), sim, hours: fc.constantFrom(1, 5) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('kill'), sim, megabytes, nth }) },
-  {
-    weight: 4,
-    arbitrary: fc.record({ do: fc.constant('stall'), sim, megabytes, nth, behind: fc.constantFrom(0, 30_000) }),
-  },
+  weighed(8, ['use', 'use', 'correct', 'late'], { sim, megabytes }),
+  weighed(3, ['wait'], { hours: fc.constantFrom(1, 3, 12, 40) }),
+  weighed(3, ['clock'], {
+    ms: fc.constantFrom(-90_000, -90_000, HOUR),
+    sim,
+    megabytes: fc.constantFrom(-70, -20, 20, 70),
+  }),
+  weighed(3, ['edit'], { rule, stage, pct: fc.constantFrom(50, 80) }),
+  weighed(1, ['undecidable'], { rule }),
+  weighed(5, ['refused set', 'mend', 'unsilence', 'acknowledge', 'mail', 'twice'], {}),
+  weighed(1, ['month end', 'close'], {}),
+  weighed(2, ['mode'], { pool, mode: fc.constantFrom(Disabled, Monitor, Enforce) }),
+  weighed(2, ['move'], { sim, pool }),
+  weighed(2, ['silence'], { sim, hours: fc.constantFrom(1, 5) }),
+  weighed(3, ['kill'], { sim, megabytes, nth }),
+  weighed(4, ['stall'], { sim, megabytes, nth, behind: fc.constantFrom(0, 30_000) }),
 )
 
 const RULES: RulesModel = {

@@ -13,7 +13,19 @@ import { updatePool } from '../../../service/pools/update-pool.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { accepting } from '../../setup/accepting.ts'
 import { askedPermits } from '../harness.ts'
-import { asShipped, aWorld, firesOn, inStage, OVER, OVERAGE, only, WARNED, WARNING, type World, withParams } from './alert-world.ts'
+import {
+  asShipped,
+  aWorld,
+  firesOn,
+  inStage,
+  OVER,
+  OVERAGE,
+  only,
+  WARNED,
+  WARNING,
+  type World,
+  withParams,
+} from './alert-world.ts'
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000]
 const ENDS_MAILED = only({ 'sim-usage-warning': withParams({ resolve: 'email' }) })
