@@ -59,32 +59,32 @@ export function jobMetrics({ registry, counter }: Metrics, queues: Queues) {
   const registers = [registry]
   const seconds = new Histogram({
     name: 'simherd_job_duration_seconds',
-    help: 'Time a job took.',
+    help: 'Duration of a job.',
     labelNames: ['queue', 'outcome'],
     buckets: [0.01, 0.05, 0.2, 1, 5, 20, 60],
     registers,
   })
   const lost = counter(
     'simherd_bells_lost_total',
-    'Wake-ups that did not reach the queues; the sweeps find their work.',
+    'Wake-ups lost before the queues; the sweeps find their work.',
   )
   const failed = counter(
     'simherd_subjects_failed_total',
-    'SIMs, pools and tenants that could not be evaluated; they are tried again, others are not held up.',
+    'SIMs, pools and tenants with a failed evaluation; it is retried, and does not delay others.',
   )
   const months = new Gauge({
     name: 'simherd_usage_months_ahead',
-    help: 'Months after this one that usage records have a partition for: three where all is well.',
+    help: 'Future months with a partition for usage records; normally three.',
     registers,
   })
   const failedRuns = counter(
     'simherd_failed_runs_met_total',
-    'Starts of enforcement that met a run of the cycle which had failed: it enforces nothing until it is retried.',
+    'Starts of enforcement that found a failed run of the cycle: no enforcement until it is retried.',
     'type',
   )
   const webhooks = counter(
     'simherd_webhook_attempts_total',
-    'Attempts to deliver an event to a webhook, by what came of them.',
+    'Attempts to deliver an event to a webhook, by result.',
     'verdict',
   )
   queueGauge(registry, queues)

@@ -3,9 +3,9 @@ import { type Static, Type } from 'typebox'
 import { pageQuery } from '../page.ts'
 import { Count, Id, Instant, nullable, objectWithExample, oneOf, optional, strictObject, Text } from '../schema.ts'
 
-const Rule = Text('Name of the rule that asks', 'pool-overage', { minLength: 1, maxLength: 100 })
+const Rule = Text('Name of the requesting rule', 'pool-overage', { minLength: 1, maxLength: 100 })
 const CycleKey = Text('Key of the billing cycle', '2026-11', { minLength: 1, maxLength: 32 })
-const HoldId = Id('Hold that waits for a decision')
+const HoldId = Id('The open hold')
 
 const MOST_ASKED = 1000
 
@@ -13,13 +13,13 @@ export const PermitRequest = objectWithExample(
   {
     rule: Rule,
     cycle: CycleKey,
-    poolId: optional(Id("The pool, where a pool's rule asks; left out: counted for the whole tenant")),
+    poolId: optional(Id("The pool, for a pool's rule; omitted: counted for the whole tenant")),
     simIds: Type.Array(Id('SIM'), {
       minItems: 1,
       maxItems: MOST_ASKED,
       description: 'SIMs to suspend, the most important first',
     }),
-    workflowId: Text('Workflow that asks', 'enforce-pool:tf622080bc0a0:7:2026-11', { maxLength: 300 }),
+    workflowId: Text('The requesting workflow', 'enforce-pool:tf622080bc0a0:7:2026-11', { maxLength: 300 }),
   },
   { rule: 'pool-overage', cycle: '2026-11', poolId: 7, simIds: [1, 2], workflowId: 'enforce-pool:t:7:2026-11' },
 )
@@ -29,11 +29,11 @@ const SimIds = (description: string) => Type.Array(Id('SIM'), { description })
 
 /** Every SIM of the request is in exactly one of the lists. */
 export const PermitResponse = strictObject({
-  granted: SimIds('May be suspended'),
-  held: SimIds('Wait for the release or discard of the hold'),
-  discarded: SimIds('A person has said no: not until the alert has cleared'),
+  granted: SimIds('SIMs with a permit'),
+  held: SimIds('SIMs waiting for the release or discard of the hold'),
+  discarded: SimIds('SIMs denied by a person until the alert has cleared'),
   delayed: SimIds(
-    'Wait for usage: the rule reads it, and the feed is stale. They are asked for again once it is received',
+    'SIMs waiting for usage: the rule reads it, and the feed is stale. Request them again after usage has arrived',
   ),
   holdId: nullable(HoldId),
 })
@@ -41,13 +41,13 @@ export type PermitResponse = Static<typeof PermitResponse>
 
 const HoldStateSchema = oneOf(
   ['held', 'released', 'discarded', 'lapsed'],
-  'held waits for a person; lapsed: its cycle has ended without a decision',
+  'held: waits for a person; lapsed: its cycle has ended without a decision',
 )
 export type HoldState = Static<typeof HoldStateSchema>
 
 const HoldSubjectSchema = oneOf(
   ['suspensions', 'alerts'],
-  'suspensions of a rule; or its alerts: they are logged, but neither mailed nor acted on',
+  'suspensions of a rule, or its alerts: logged, but neither mailed nor acted on',
 )
 export type HoldSubject = Static<typeof HoldSubjectSchema>
 
@@ -68,15 +68,15 @@ export const Hold = strictObject({
   id: HoldId,
   what: HoldSubjectSchema,
   rule: Rule,
-  ruleVersion: Count('Version of the rule set; 0 for alerts, which are held in any'),
-  poolId: nullable(Id('Pool whose suspensions are held; null: the tenant’s')),
+  ruleVersion: Count('Version of the rule set; 0 for alerts, held in every version'),
+  poolId: nullable(Id('Pool of the held suspensions; null: the tenant’s')),
   cycle: CycleKey,
   state: HoldStateSchema,
-  suspended: Count('Suspensions, or subjects told of, in the hour before it opened'),
-  allowed: Count('How many the settings let through in an hour'),
-  waiting: Count('SIMs (or subjects of alerts) that wait for the decision; once it is taken: that it was about'),
-  openedAt: Instant('Since when'),
-  decidedAt: nullable(Instant('When it was released or discarded')),
+  suspended: Count('Suspensions, or mailed subjects, in the hour before the hold opened'),
+  allowed: Count('Number permitted in an hour by the settings'),
+  waiting: Count('SIMs, or subjects of alerts, waiting for the decision; after it: the decided ones'),
+  openedAt: Instant('Time when the hold was opened'),
+  decidedAt: nullable(Instant('Time of the release or discard')),
   decidedBy: nullable(Text('Id of the API key that decided', '6a34354728b4')),
 })
 export type Hold = Static<typeof Hold>
@@ -87,7 +87,7 @@ export type HoldQuery = Static<typeof HoldQuery>
 export const HoldResponse = strictObject({
   id: HoldId,
   state: HoldStateSchema,
-  decided: Count('SIMs, or subjects of alerts, that it was about'),
+  decided: Count('SIMs, or subjects of alerts, in the hold'),
 })
 export type HoldResponse = Static<typeof HoldResponse>
 
@@ -97,11 +97,11 @@ const pct = (description: string, example: number) =>
   Type.Number({ minimum: 0, maximum: 100, description, examples: [example] })
 
 const settings = {
-  enabled: Type.Boolean({ description: 'Whether the watchdog may suspend; off: it only says what it would do' }),
-  guardLeast: least('Suspensions by one rule in an hour that are always let through', 20),
-  guardPct: pct('Share of the pool’s or tenant’s SIMs, in percent, that is let through where it is more', 5),
-  alertGuardLeast: least('Subjects that one rule may begin to mail or to act on in an hour, always', 50),
-  alertGuardPct: pct('The same as a share of the tenant’s SIMs or pools, in percent, where it is more', 2),
+  enabled: Type.Boolean({ description: 'Whether the watchdog may suspend; off: it only reports' }),
+  guardLeast: least('Suspensions by one rule in an hour, always permitted', 20),
+  guardPct: pct('The same as a share of the pool’s or tenant’s SIMs, in percent; the larger number counts', 5),
+  alertGuardLeast: least('Subjects on which one rule may begin to mail or act in an hour, always permitted', 50),
+  alertGuardPct: pct('The same as a share of the tenant’s SIMs or pools, in percent; the larger number counts', 2),
 }
 export const EnforcementSettings = strictObject(settings)
 export type EnforcementSettings = Static<typeof EnforcementSettings>

@@ -8,10 +8,10 @@ export const CycleInfo = strictObject({
   key: Type.String({ description: 'Start of the cycle: 2026-11, or 20261121T0210Z' }),
   startsAt: Instant('First instant'),
   endsAt: Instant('First instant of the next cycle'),
-  openedAt: Instant('When its ledger was opened'),
-  closedAt: nullable(Instant('When its statement was made; null while it is open')),
-  recordsAccepted: Count('Usage records counted in it'),
-  recordsDuplicate: Count('Usage records that had been sent before'),
+  openedAt: Instant('Time when the ledger of the cycle was opened'),
+  closedAt: nullable(Instant('Time when the statement was made; null while the cycle is open')),
+  recordsAccepted: Count('Counted usage records'),
+  recordsDuplicate: Count('Usage records sent before'),
 })
 
 /** A change queued for the end of the cycle. */
@@ -20,7 +20,7 @@ export const PoolChange = strictObject({
   iccid: Type.String({ description: 'ICCID' }),
   poolId: nullable(Id('Target pool; null: unchanged')),
   tariffId: nullable(Id('Target tariff; null: unchanged')),
-  unassign: Type.Boolean({ description: 'Whether the SIM leaves its pool and is unprovisioned' }),
+  unassign: Type.Boolean({ description: 'Whether to remove the SIM from its pool and unprovision it' }),
 })
 export type PoolChange = Static<typeof PoolChange>
 
@@ -29,7 +29,7 @@ export const CloseRequest = strictObject({
   moved: Type.Optional(Count('SIMs moved; not read')),
   unassigned: Type.Optional(Count('SIMs unassigned; not read')),
   changesFailed: Type.Optional(Count('Changes that failed and stay queued; not read')),
-  renewed: Type.Optional(Count('SIMs brought back; not read')),
+  renewed: Type.Optional(Count('Reactivated SIMs; not read')),
 })
 
 /** A change queued for the end of a cycle, and its state in the month end. */
@@ -37,11 +37,11 @@ export const QueuedChangeInfo = strictObject({
   ...PoolChange.properties,
   state: oneOf(
     ['queued', 'open', 'failed'],
-    'queued: no ticket yet; open: its ticket has not ended; failed: it stays queued',
+    'queued: no ticket yet; open: ticket not ended; failed: stays queued',
   ),
-  ticketId: nullable(Type.String({ description: 'Its last ticket; null where none could be opened' })),
-  code: nullable(Type.String({ description: 'Why it failed: a stable code' })),
-  detail: nullable(Type.String({ description: 'Why it failed, in words' })),
+  ticketId: nullable(Type.String({ description: 'Last ticket; null: none could be opened' })),
+  code: nullable(Type.String({ description: 'Stable code of the failure' })),
+  detail: nullable(Type.String({ description: 'Failure in words' })),
 })
 export type QueuedChangeInfo = Static<typeof QueuedChangeInfo>
 
@@ -52,7 +52,7 @@ const AfterSim = Type.Integer({
   examples: [0],
 })
 const kindOf = <T extends string>(...kinds: T[]) =>
-  Type.Unsafe<T>({ type: 'string', enum: kinds, description: 'What is to be done', examples: [kinds[0]] })
+  Type.Unsafe<T>({ type: 'string', enum: kinds, description: 'Kind of change', examples: [kinds[0]] })
 
 export const ApplyChanges = strictObject({
   kind: kindOf('unassign', 'move'),
@@ -82,35 +82,35 @@ export const ChangesOpened = strictObject({
   results: Type.Array(
     strictObject({
       simId: Id('SIM'),
-      ticketId: nullable(Type.String({ description: 'Its ticket; null where none could be opened' })),
-      code: nullable(Type.String({ description: 'Why none could be opened: a stable code' })),
-      detail: nullable(Type.String({ description: 'Why none could be opened, in words' })),
+      ticketId: nullable(Type.String({ description: 'Ticket of the SIM; null: none could be opened' })),
+      code: nullable(Type.String({ description: 'Stable code of the refusal' })),
+      detail: nullable(Type.String({ description: 'Reason of the refusal in words' })),
     }),
   ),
-  nextAfterSimId: nullable(Id('Ask for what follows this SIM; null at the end')),
+  nextAfterSimId: nullable(Id('Request SIMs after this one; null at the end')),
 })
 export type ChangesOpened = Static<typeof ChangesOpened>
 export type OpenedChange = ChangesOpened['results'][number]
 
 /** Counts of a step's SIMs. The counts except `total` add up to it. */
 const step = {
-  total: Count('All of them'),
-  queued: Count('Have no ticket yet'),
-  open: Count('Have a ticket that has not ended'),
-  complete: Count('Are done'),
-  failed: Count('Failed, and stay as they are'),
+  total: Count('Total'),
+  queued: Count('SIMs without a ticket yet'),
+  open: Count('SIMs with an open ticket'),
+  complete: Count('Completed SIMs'),
+  failed: Count('Failed SIMs, unchanged'),
 }
 const Step = (description: string) => strictObject(step, { description })
 
 export const MonthEndCounts = strictObject({
   cycle: Type.String({ description: 'Key of the cycle that ends' }),
-  closedAt: nullable(Instant('When its statement was made; null while it is open')),
+  closedAt: nullable(Instant('Time when the statement was made; null while the cycle is open')),
   unassign: Step('Unassignments queued before the end'),
   move: Step('Moves queued before the end'),
-  changes: Step('Both together'),
+  changes: Step('Unassignments and moves'),
   renewals: strictObject(
-    { ...step, released: Count('Are not suspended any more for another reason: unassigned, or a person acted') },
-    { description: 'SIMs that the watchdog has suspended until the renewal' },
+    { ...step, released: Count('SIMs no longer suspended for another reason: unassigned, or a person acted') },
+    { description: 'SIMs suspended by the watchdog until the renewal' },
   ),
 })
 export type MonthEndCounts = Static<typeof MonthEndCounts>
@@ -118,11 +118,11 @@ export type MonthEndCounts = Static<typeof MonthEndCounts>
 export const MonthEndBatches = strictObject({
   batches: Type.Array(
     strictObject({
-      afterSimId: Type.Integer({ minimum: 0, description: 'Its SIMs have higher ids' }),
-      throughSimId: Id('Its last SIM'),
-      count: Count('SIMs in it'),
+      afterSimId: Type.Integer({ minimum: 0, description: 'SIMs have higher ids' }),
+      throughSimId: Id('Last SIM'),
+      count: Count('Number of SIMs'),
     }),
   ),
-  nextAfterSimId: nullable(Id('Ask for what follows this SIM; null at the end')),
+  nextAfterSimId: nullable(Id('Request SIMs after this one; null at the end')),
 })
 export type MonthEndBatches = Static<typeof MonthEndBatches>

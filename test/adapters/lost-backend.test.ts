@@ -10,7 +10,7 @@ import { administrate, freshDatabase } from '../setup/database.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 import { requireRedis } from '../setup/requirements.ts'
 import { until } from '../setup/soon.ts'
-import { harnessAt } from './harness.ts'
+import { harnessAt, type Where } from './harness.ts'
 
 const redisUrl = requireRedis('queues on a Redis that is lost')
 
@@ -32,72 +32,82 @@ const breakConnections = (url: string) =>
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${new URL(url).pathname.slice(1)}'`,
   )
 
-/** Waits for a run of the consumer. Enqueues until then, because the first job may be lost. */
-const untilRun = (harness: ReturnType<typeof harnessAt>, runs: () => number) =>
-  until('a run', async () => {
-    harness.queues.enqueue([harness.job(2)])
-    return runs() > 0
-  })
+/** Queues whose consumer counts its runs. */
+function counting(where: Where) {
+  const harness = harnessAt(where)
+  let runs = 0
+  const consumers = harness.consume(async () => void runs++)
+  return {
+    ...harness,
+    consumers,
+    /** Runs a first job. */
+    begin: async () => {
+      await harness.queues.add([harness.job(1)])
+      await until('the first run', () => runs === 1)
+    },
+    /** Waits for a run from now on. Enqueues until then, because a job may be lost with its connection. */
+    run: () => {
+      runs = 0
+      return until('a run', async () => {
+        harness.queues.enqueue([harness.job(2)])
+        return runs > 0
+      })
+    },
+  }
+}
+
+/** A database of its own. @returns its url */
+async function aDatabase() {
+  const { url, drop } = await freshDatabase()
+  onTestFinished(drop)
+  return url
+}
 
 describe('queues opened before their backend', () => {
   test('run jobs once PostgreSQL is there', async () => {
     const dataDir = await temporaryFolder()
     const before = await startPostgres({ dataDir, durable: false })
     await before.stop()
-    const harness = harnessAt({ redisUrl: '', databaseUrl: before.url })
-    let runs = 0
-    harness.consume(async () => void runs++)
+    const harness = counting({ redisUrl: '', databaseUrl: before.url })
     harness.queues.enqueue([harness.job(1)])
     await until('a reported error', () => harness.lost.length > 0)
 
     const server = await startPostgres({ dataDir, durable: false })
     onTestFinished(() => server.stop())
 
-    await untilRun(harness, () => runs)
+    await harness.run()
   })
 
   test('run jobs after PostgreSQL drops connections while opening', async () => {
-    const { url, drop } = await freshDatabase()
-    onTestFinished(drop)
-    const harness = harnessAt({ redisUrl: '', databaseUrl: url })
-    let runs = 0
-    harness.consume(async () => void runs++)
+    const url = await aDatabase()
+    const harness = counting({ redisUrl: '', databaseUrl: url })
 
     for (let round = 0; round < 40; round++) {
       await breakConnections(url)
       await sleep(10)
     }
 
-    await untilRun(harness, () => runs)
+    await harness.run()
   })
 })
 
 describe('queues whose backend was lost', () => {
   test('run jobs again once PostgreSQL is back', async () => {
-    const { url, drop } = await freshDatabase()
-    onTestFinished(drop)
-    const harness = harnessAt({ redisUrl: '', databaseUrl: url })
-    let runs = 0
-    harness.consume(async () => void runs++)
-    await harness.queues.add([harness.job(1)])
-    await until('the first run', () => runs === 1)
+    const url = await aDatabase()
+    const harness = counting({ redisUrl: '', databaseUrl: url })
+    await harness.begin()
 
     await breakConnections(url)
-    // A job may be lost with the connection; the next sweep enqueues it again.
-    runs = 0
-    await untilRun(harness, () => runs)
+    await harness.run()
   })
 
   test('close while PostgreSQL drops their connections', async () => {
-    const { url, drop } = await freshDatabase()
-    onTestFinished(drop)
+    const url = await aDatabase()
     for (let round = 0; round < 5; round++) {
-      const harness = harnessAt({ redisUrl: '', databaseUrl: url })
-      let runs = 0
-      const consumers = harness.consume(async () => void runs++)
-      await untilRun(harness, () => runs)
+      const harness = counting({ redisUrl: '', databaseUrl: url })
+      await harness.run()
 
-      await Promise.all([consumers.close(), harness.queues.close(), breakConnections(url)])
+      await Promise.all([harness.consumers.close(), harness.queues.close(), breakConnections(url)])
     }
   })
 
@@ -105,22 +115,16 @@ describe('queues whose backend was lost', () => {
     const port = await freePort()
     const first = await startRedis({ port })
     onTestFinished(async () => first?.stop())
-    const harness = harnessAt({ redisUrl: `redis://127.0.0.1:${port}`, databaseUrl: '' })
-    let runs = 0
-    const consumers = harness.consume(async () => void runs++)
-    await harness.queues.add([harness.job(1)])
-    await until('the first run', () => runs === 1)
+    const harness = counting({ redisUrl: `redis://127.0.0.1:${port}`, databaseUrl: '' })
+    await harness.begin()
 
     await first?.stop()
     expect(() => harness.queues.enqueue([harness.job(2)])).not.toThrow()
     const second = await startRedis({ port })
     onTestFinished(async () => second?.stop())
-    await until('a run after the loss', async () => {
-      harness.queues.enqueue([harness.job(2)])
-      return runs > 1
-    })
+    await harness.run()
     // Closed while their Redis is there: without it consumers do not end.
-    await consumers.close()
+    await harness.consumers.close()
     await harness.queues.close()
   })
 
@@ -135,16 +139,12 @@ describe('queues whose backend was lost', () => {
     const line = await cutLine(server.url)
     onTestFinished(line.close)
     const url = { redisUrl: '', databaseUrl: '', [name === 'Redis' ? 'redisUrl' : 'databaseUrl']: line.url }
-    const harness = harnessAt({ ...url, answerMs })
-    let runs = 0
-    harness.consume(async () => void runs++)
-    await harness.queues.add([harness.job(1)])
-    await until('the first run', () => runs === 1)
+    const harness = counting({ ...url, answerMs })
+    await harness.begin()
 
     line.silence()
     line.mend()
-    runs = 0
-    await untilRun(harness, () => runs)
+    await harness.run()
   })
 
   test.skipIf(redisUrl === undefined)('names a Redis that refuses our login', async () => {

@@ -11,13 +11,21 @@ import { addWebhook } from '../../service/channels/change-webhooks.ts'
 import { pageOfDeliveries } from '../../service/channels/rows/deliveries.ts'
 import { sendWebhooks } from '../../service/channels/send-webhooks.ts'
 import { connect } from '../../store/connect.ts'
+<<<<<<< HEAD
 import { insertNotifications } from '../../store/notifications.ts'
 import { inTenant, type Store } from '../../store/tenancy.ts'
+||||||| parent of b0e96178 (Test servers, queues and webhooks by shared helpers)
+import { inTenant, type Store } from '../../store/tenancy.ts'
+import { insertWebhookEvents } from '../../store/webhook-events.ts'
+=======
+import type { Store } from '../../store/tenancy.ts'
+import { insertWebhookEvents } from '../../store/webhook-events.ts'
+>>>>>>> b0e96178 (Test servers, queues and webhooks by shared helpers)
 import { freshDatabase } from '../setup/database.ts'
-import { aTenant } from '../setup/estate.ts'
+import { aTenantOf } from '../setup/estate.ts'
 import { requireRedis } from '../setup/requirements.ts'
 import { until } from '../setup/soon.ts'
-import { answers, type Received, startReceiver } from '../setup/webhook-receiver.ts'
+import { anEvent, answers, type Received, startReceiver } from '../setup/webhook-receiver.ts'
 import { handledBy, type Where } from './harness.ts'
 
 const redisUrl = requireRedis('webhooks with the queues on Redis')
@@ -36,11 +44,6 @@ const backends: [string, Where | undefined][] = [
   ['Redis', redisUrl === undefined ? undefined : { redisUrl: `${redisUrl}/2`, databaseUrl: database.url }],
 ]
 
-async function aReceiver() {
-  const receiver = await startReceiver()
-  onTestFinished(receiver.stop)
-  return receiver
-}
 const idOf = ({ headers }: Received) => headers['webhook-id']
 
 for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
@@ -51,10 +54,10 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       return { db, clock: Date.now, enqueue: queues.enqueue }
     }
     const endpointsOf = async (store: Store, url: string, count: number) => {
-      const tenantId = await aTenant(store)
-      const asTenant = <T>(work: Parameters<typeof inTenant<T>>[2]) => inTenant(store, tenantId, work)
+      const { tenantId, asTenant } = await aTenantOf(store)
       const all = []
       for (let n = 0; n < count; n += 1) all.push(await asTenant((tx) => addWebhook(tx, { url }, OPTIONS)))
+<<<<<<< HEAD
       const tell = (...messages: string[]) =>
         asTenant((tx) =>
           insertNotifications(
@@ -62,12 +65,23 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
             messages.map((message) => ({ type: 'feed.stale', data: { receivedAt: null, message } })),
           ),
         )
+||||||| parent of b0e96178 (Test servers, queues and webhooks by shared helpers)
+      const tell = (...messages: string[]) =>
+        asTenant((tx) =>
+          insertWebhookEvents(
+            tx,
+            messages.map((message) => ({ type: 'feed.stale', data: { receivedAt: null, message } })),
+          ),
+        )
+=======
+      const tell = (...messages: string[]) => asTenant((tx) => insertWebhookEvents(tx, messages.map(anEvent)))
+>>>>>>> b0e96178 (Test servers, queues and webhooks by shared helpers)
       return { tenantId, asTenant, all, tell }
     }
 
     test('reach one tenant while forty endpoints of others do not answer', async () => {
       const store = storeOn()
-      const [slow, fast] = [await aReceiver(), await aReceiver()]
+      const [slow, fast] = [await startReceiver(), await startReceiver()]
       slow.answer = () => undefined
       const channels = endpointChannels({ clock: Date.now, timeoutMs: 300_000, allow: OPTIONS.allow })
       const consumers = consume(
@@ -92,7 +106,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
 
     test('come again under the same webhook-id after their worker was killed', async () => {
       const store = storeOn()
-      const receiver = await aReceiver()
+      const receiver = await startReceiver()
       receiver.answer = () => undefined
       const { all, asTenant, tell } = await endpointsOf(store, receiver.url, 1)
       const [webhook = { id: 0, secret: '' }] = all

@@ -7,6 +7,8 @@ import {
 } from 'node:http'
 import { createServer as createHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+import type { WebhookEvent } from '../../domain/notifications/event.ts'
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts'
 
 export interface Received {
@@ -27,7 +29,10 @@ export const answers =
   (response) =>
     response.writeHead(status, headers).end(body)
 
-/** @param tls whether it serves https, with the certificate of the tests */
+/** An event that tells of itself by a message. */
+export const anEvent = (message = 'x'): WebhookEvent => ({ type: 'feed.stale', data: { receivedAt: null, message } })
+
+/** A receiver until the test ends, at the latest. @param tls whether it serves https, with the certificate of the tests */
 export async function startReceiver({ tls = false } = {}) {
   const received: Received[] = []
   const receiver = { answer: answers(204) }
@@ -49,14 +54,11 @@ export async function startReceiver({ tls = false } = {}) {
     server.listen(0, '0.0.0.0', done)
   })
   const { port } = server.address() as AddressInfo
-  return Object.assign(receiver, {
-    received,
-    port,
-    url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`,
-    stop: () =>
-      new Promise<void>((done) => {
-        server.close(() => done())
-        server.closeAllConnections()
-      }),
-  })
+  const stop = () =>
+    new Promise<void>((done) => {
+      server.close(() => done())
+      server.closeAllConnections()
+    })
+  onTestFinished(stop)
+  return Object.assign(receiver, { received, port, url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`, stop })
 }

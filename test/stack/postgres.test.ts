@@ -1,73 +1,52 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
-import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../stack/free-port.ts'
-import { startedAt } from '../../stack/pids.ts'
-import { startPostgres } from '../../stack/postgres/postgres.ts'
+import { startedAt, writePid } from '../../stack/pids.ts'
+import { type PostgresOptions, startPostgres } from '../../stack/postgres/postgres.ts'
 import { postgresUser } from '../../stack/postgres/postgres-programs.ts'
+import { administrate } from '../setup/database.ts'
 import { temporaryFolder } from '../setup/folder.ts'
+import { listening } from '../setup/listening.ts'
 import { requireRoot } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
+import { abandoned } from './abandoned.ts'
 
-async function query(url: string, statement: string): Promise<object[]> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    return (await client.query(statement)).rows
-  } finally {
-    await client.end()
-  }
-}
-
-/** Starts a server from another process and kills that process: the server is left running. */
-async function abandonedServer(dataDir: string): Promise<{ url: string; pid: number }> {
-  const script = `
-    import { startPostgres } from ${JSON.stringify(new URL('../../stack/postgres/postgres.ts', import.meta.url).href)}
-    const { url, pid } = await startPostgres({ dataDir: ${JSON.stringify(dataDir)} })
-    process.stdout.write(JSON.stringify({ url, pid }))
-    setInterval(() => undefined, 1000)`
-  const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const [line] = await once(parent.stdout, 'data')
-  parent.kill('SIGKILL')
-  await once(parent, 'exit')
-  return JSON.parse(String(line)) as { url: string; pid: number }
+/** A server that is stopped at the end of the test. */
+async function running(options: PostgresOptions) {
+  const server = await startPostgres(options)
+  onTestFinished(() => server.stop())
+  return server
 }
 
 describe('the embedded PostgreSQL', () => {
   test('keeps its data and address over a restart', async () => {
     const dataDir = await temporaryFolder()
     const first = await startPostgres({ dataDir })
-    await query(first.url, 'create table kept as select 42 as answer')
+    await administrate('create table kept as select 42 as answer', first.url)
     await first.stop()
 
-    const second = await startPostgres({ dataDir })
-    onTestFinished(() => second.stop())
+    const second = await running({ dataDir })
 
     expect(second.url).toBe(first.url)
-    expect(await query(second.url, 'select answer from kept')).toEqual([{ answer: 42 }])
+    expect(await administrate('select answer from kept', second.url)).toEqual([{ answer: 42 }])
   })
 
   test('keeps its data after a SIGKILL', async () => {
     const dataDir = await temporaryFolder()
     const first = await startPostgres({ dataDir })
-    await query(first.url, 'create table kept as select 42 as answer')
+    await administrate('create table kept as select 42 as answer', first.url)
     process.kill(first.pid, 'SIGKILL')
 
-    const second = await startPostgres({ dataDir })
-    onTestFinished(() => second.stop())
+    const second = await running({ dataDir })
 
-    expect(await query(second.url, 'select answer from kept')).toEqual([{ answer: 42 }])
+    expect(await administrate('select answer from kept', second.url)).toEqual([{ answer: 42 }])
   })
 
   test('is taken over after its parent is killed', async () => {
     const dataDir = await temporaryFolder()
-    const left = await abandonedServer(dataDir)
+    const left = await abandoned('postgres/postgres.ts', 'startPostgres', { dataDir })
     const lines: string[] = []
 
     const taken = await startPostgres({ dataDir, log: (line) => lines.push(line) })
@@ -85,10 +64,9 @@ describe('the embedded PostgreSQL', () => {
     const note = [process.pid, `${dataDir}/cluster`, 0, 5432, '', '127.0.0.1', '', 'ready']
     await writeFile(join(dataDir, 'cluster', 'postmaster.pid'), `${note.join('\n')}\n`)
 
-    const second = await startPostgres({ dataDir })
-    onTestFinished(() => second.stop())
+    const second = await running({ dataDir })
 
-    expect(await query(second.url, 'select 1 as one')).toEqual([{ one: 1 }])
+    expect(await administrate('select 1 as one', second.url)).toEqual([{ one: 1 }])
   })
 
   test('is replaced when it does not answer', async () => {
@@ -104,29 +82,24 @@ describe('the embedded PostgreSQL', () => {
     await writeFile(join(dataDir, 'cluster', 'postmaster.pid'), `${note.join('\n')}\n`)
     const lines: string[] = []
 
-    const second = await startPostgres({ dataDir, log: (line) => lines.push(line) })
-    onTestFinished(() => second.stop())
+    const second = await running({ dataDir, log: (line) => lines.push(line) })
 
     expect(lines).toEqual([`stopping a database server that was left running (process ${dying.pid})`])
     expect(second.pid).not.toBe(dying.pid)
-    expect(await query(second.url, 'select 1 as one')).toEqual([{ one: 1 }])
+    expect(await administrate('select 1 as one', second.url)).toEqual([{ one: 1 }])
   })
 
   test('is refused to a second process', async () => {
     const dataDir = await temporaryFolder()
     const owner = spawn('sleep', ['60'])
     onTestFinished(() => void owner.kill())
-    const { writePid } = await import('../../stack/pids.ts')
     await writePid(join(dataDir, 'owner.pid'), owner.pid ?? 0)
 
     await expect(startPostgres({ dataDir })).rejects.toThrow(`in use by process ${owner.pid}`)
   })
 
   test('says what to do when its port is taken', async () => {
-    const taken = createServer().listen(0, '127.0.0.1')
-    await once(taken, 'listening')
-    onTestFinished(() => void taken.close())
-    const { port } = taken.address() as { port: number }
+    const port = await listening()
 
     const start = startPostgres({ dataDir: await temporaryFolder(), port })
 
@@ -135,12 +108,11 @@ describe('the embedded PostgreSQL', () => {
 
   test('requires a password that only its owner reads', async () => {
     const dataDir = await temporaryFolder()
-    const server = await startPostgres({ dataDir })
-    onTestFinished(() => server.stop())
+    const server = await running({ dataDir })
     const url = new URL(server.url)
     url.password = 'guess'
 
-    await expect(query(url.href, 'select 1')).rejects.toMatchObject({ code: '28P01' })
+    await expect(administrate('select 1', url.href)).rejects.toMatchObject({ code: '28P01' })
     expect((await stat(join(dataDir, 'password'))).mode & 0o777).toBe(0o600)
   })
 
@@ -159,6 +131,6 @@ describe('the embedded PostgreSQL', () => {
     })
 
     expect(folder).toBeDefined()
-    expect(await query(server.url, 'select 1 as one')).toEqual([{ one: 1 }])
+    expect(await administrate('select 1 as one', server.url)).toEqual([{ one: 1 }])
   })
 })

@@ -2,14 +2,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { claimPort } from '../../cli/start/claims.ts'
 import { choosePorts } from '../../cli/start/ports.ts'
 import { freePort } from '../../stack/free-port.ts'
 import { writePid } from '../../stack/pids.ts'
 import { temporaryFolder } from '../setup/folder.ts'
+import { listening } from '../setup/listening.ts'
 
 describe('choosePorts', () => {
   test('chooses fifty different ports for ten simultaneous starts', async () => {
@@ -35,10 +35,7 @@ describe('choosePorts', () => {
 
   test('skips a port another program listens on', async () => {
     const [claims, folder] = [await temporaryFolder(), await temporaryFolder()]
-    const other = createServer().listen(0, '127.0.0.1')
-    await once(other, 'listening')
-    onTestFinished(() => void other.close())
-    const { port } = other.address() as AddressInfo
+    const port = await listening()
     const last = { temporal: port, temporalUi: port, smtp: port, inbox: port, carrier: port }
     await writeFile(join(folder, 'ports.json'), JSON.stringify(last))
 

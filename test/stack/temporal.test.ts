@@ -1,7 +1,4 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmod, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { Connection } from '@temporalio/client'
 import proto from '@temporalio/proto'
@@ -11,7 +8,9 @@ import { startedAt } from '../../stack/pids.ts'
 import { findTemporalServer } from '../../stack/temporal/find-temporal-server.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
 import { temporaryFolder } from '../setup/folder.ts'
+import { listening } from '../setup/listening.ts'
 import { soon } from '../setup/soon.ts'
+import { abandoned } from './abandoned.ts'
 
 const onProgress = () => undefined
 const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress })
@@ -114,32 +113,19 @@ describe('the embedded Temporal server', () => {
 
   test('replaces the server a killed process left running', async () => {
     const dataDir = await temporaryFolder()
-    const script = `
-      import { startTemporal } from ${JSON.stringify(new URL('../../stack/temporal/temporal.ts', import.meta.url).href)}
-      const { pid } = await startTemporal(${JSON.stringify({ program, dataDir })})
-      process.stdout.write(String(pid))
-      setInterval(() => undefined, 1000)`
-    const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    const [pid] = await once(parent.stdout, 'data')
-    parent.kill('SIGKILL')
-    await once(parent, 'exit')
-    expect(await startedAt(Number(pid))).toBeDefined()
+    const { pid } = await abandoned('temporal/temporal.ts', 'startTemporal', { program, dataDir })
+    expect(await startedAt(pid)).toBeDefined()
 
     const lines: string[] = []
     const server = await startTemporal({ program, dataDir, log: (line) => lines.push(line) })
     onTestFinished(() => server.stop())
 
     expect(lines).toEqual([`stopping a Temporal server that was left running (process ${pid})`])
-    expect(await startedAt(Number(pid))).toBeUndefined()
+    expect(await startedAt(pid)).toBeUndefined()
   })
 
   test('says what to do when its port is taken', async () => {
-    const taken = createServer().listen(0, '127.0.0.1')
-    await once(taken, 'listening')
-    onTestFinished(() => void taken.close())
-    const { port } = taken.address() as { port: number }
+    const port = await listening()
 
     await expect(startTemporal({ program, port })).rejects.toThrow(
       `port ${port} for the embedded Temporal server is in use: stop the program`,

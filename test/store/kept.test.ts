@@ -6,6 +6,7 @@ import { readSim } from '../../service/sims/rows/sim-reads.ts'
 import { connect } from '../../store/connect.ts'
 import { inTenant, readOnly, type Store } from '../../store/tenancy.ts'
 import { aStore, aTenant, someSims } from '../setup/estate.ts'
+import { listening } from '../setup/listening.ts'
 
 const store = await aStore()
 
@@ -24,7 +25,7 @@ const keptBy = async ({ db }: Store) =>
 async function pooler(databaseUrl: string): Promise<string> {
   const to = new URL(databaseUrl)
   const [host, port] = [to.hostname, Number(to.port)]
-  const server = net.createServer((here) => {
+  const local = await listening((here) => {
     const there = net.connect(port, host)
     here.pipe(there)
     there.on('data', (bytes: Buffer) => {
@@ -35,11 +36,7 @@ async function pooler(databaseUrl: string): Promise<string> {
     for (const one of [here, there])
       one.on('error', () => undefined).on('close', () => (here.destroy(), there.destroy()))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const address = server.address()
-  to.hostname = '127.0.0.1'
-  to.port = String(typeof address === 'object' ? address?.port : '')
+  to.host = `127.0.0.1:${local}`
   return to.href
 }
 

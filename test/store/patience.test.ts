@@ -1,29 +1,15 @@
 /** How long statements, lock waits and idle transactions may take, and the error (503) when one takes longer. */
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { asServiceError } from '../../api/http/problems.ts'
 import { connect } from '../../store/connect.ts'
-import { type Db, inPlatform, inTenant, type Store, withLongTimeout } from '../../store/tenancy.ts'
+import { type Db, inPlatform, inTenant, withLongTimeout } from '../../store/tenancy.ts'
 import { cutLine } from '../setup/cut-line.ts'
-import { freshDatabase } from '../setup/database.ts'
+import { aStore } from '../setup/estate.ts'
 import { until } from '../setup/soon.ts'
 
-let url: string
-let db: Db
-let store: Store
-const closing: (() => Promise<unknown>)[] = []
-
-beforeAll(async () => {
-  const database = await freshDatabase()
-  url = database.url
-  const connection = connect(url, { max: 3 })
-  db = connection.db
-  store = { db, clock: Date.now, enqueue: () => undefined }
-  closing.push(database.drop, connection.close)
-})
-afterAll(async () => {
-  for (const close of closing.reverse()) await close()
-})
+const store = await aStore()
+const { db, databaseUrl: url } = store
 
 const NAMES = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']
 const limitsOf = async (on: Db) => {

@@ -1,40 +1,18 @@
 import { type RawBuilder, sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { importSims } from '../../service/sims/import-sims.ts'
-import { createTenant } from '../../service/tenants/create-tenant.ts'
 import { partitionsFor } from '../../service/usage/rows/partitions.ts'
-import { connect } from '../../store/connect.ts'
-import { type Db, inPlatform, inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { freshDatabase } from '../setup/database.ts'
+import { type Db, inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { aStore, aTenant } from '../setup/estate.ts'
 
-let store: Store
-let db: Db
-let ours: string
-let theirs: string
-const closing: (() => Promise<unknown>)[] = []
+const store = await aStore(new Date().toISOString(), { counted: false })
+const { db } = store
+const [ours, theirs] = [await aTenant(store), await aTenant(store)]
+await partitionsFor(store, [store.now])
+await inTenant(store, ours, (tx) => importSims(tx, [{ iccid: '894450010200000001' }]))
+await inTenant(store, theirs, (tx) => importSims(tx, [{ iccid: '894450010200000002' }]))
 
 const RLS_REFUSED = /row-level security/
-
-beforeAll(async () => {
-  const database = await freshDatabase({ counted: false })
-  closing.push(database.drop)
-  const connection = connect(database.url)
-  closing.push(connection.close)
-  db = connection.db
-  store = { db, clock: Date.now, enqueue: () => undefined }
-  await partitionsFor(store, [Date.now()])
-  const tenants = await inPlatform(store, async (tx) => [
-    await createTenant(tx, { name: 'Ours', billingEmail: 'a@example.com' }, 'P1M'),
-    await createTenant(tx, { name: 'Theirs', billingEmail: 'b@example.com' }, 'P1M'),
-  ])
-  ours = tenants[0]?.id ?? ''
-  theirs = tenants[1]?.id ?? ''
-  await inTenant(store, ours, (tx) => importSims(tx, [{ iccid: '894450010200000001' }]))
-  await inTenant(store, theirs, (tx) => importSims(tx, [{ iccid: '894450010200000002' }]))
-})
-afterAll(async () => {
-  for (const close of closing.reverse()) await close()
-})
 
 const VALUES: Readonly<Record<string, RawBuilder<unknown>>> = {
   'shadow_log.does': sql`'mail'`,

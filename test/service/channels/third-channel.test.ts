@@ -1,6 +1,6 @@
 /** A channel of the test's own, next to that of webhooks: it needs no other part of the service. */
 import { sql } from 'kysely'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { endpointChannels } from '../../../adapters/channels/index.ts'
 import type { EndpointChannel, Outcome } from '../../../domain/channels/channel.ts'
 import { parseNetworks } from '../../../domain/networks.ts'
@@ -9,7 +9,7 @@ import { pageOfDeliveries } from '../../../service/channels/rows/deliveries.ts'
 import { sendWebhooks } from '../../../service/channels/send-webhooks.ts'
 import { insertNotifications } from '../../../store/notifications.ts'
 import { aStore } from '../../setup/estate.ts'
-import { startReceiver } from '../../setup/webhook-receiver.ts'
+import { anEvent, startReceiver } from '../../setup/webhook-receiver.ts'
 import { aHarness } from '../harness.ts'
 
 const store = await aStore()
@@ -36,7 +36,6 @@ function listChannel() {
 test('a third channel sends, retries and ends by the same loop', async () => {
   const { tenantId, asTenant, rows } = await aHarness(store)
   const receiver = await startReceiver()
-  onTestFinished(receiver.stop)
   const { channel, lists, answer } = listChannel()
   const channels = { ...endpointChannels(OPTIONS), list: channel }
   const { id: webhookId } = await asTenant((tx) => addWebhook(tx, { url: receiver.url }, OPTIONS))
@@ -44,6 +43,7 @@ test('a third channel sends, retries and ends by the same loop', async () => {
   // What a new channel changes in the schema of targets.
   await sql`alter table webhooks drop constraint webhooks_channel_check`.execute(store.db)
   await rows(sql`update webhooks set channel = 'list' where id = ${listId} returning 1`)
+<<<<<<< HEAD
   const tell = (...messages: string[]) =>
     asTenant((tx) =>
       insertNotifications(
@@ -51,6 +51,17 @@ test('a third channel sends, retries and ends by the same loop', async () => {
         messages.map((message) => ({ type: 'feed.stale', data: { receivedAt: null, message } })),
       ),
     )
+||||||| parent of b0e96178 (Test servers, queues and webhooks by shared helpers)
+  const tell = (...messages: string[]) =>
+    asTenant((tx) =>
+      insertWebhookEvents(
+        tx,
+        messages.map((message) => ({ type: 'feed.stale', data: { receivedAt: null, message } })),
+      ),
+    )
+=======
+  const tell = (...messages: string[]) => asTenant((tx) => insertWebhookEvents(tx, messages.map(anEvent)))
+>>>>>>> b0e96178 (Test servers, queues and webhooks by shared helpers)
   const send = async () => {
     for (const id of [webhookId, listId]) await sendWebhooks(store, channels, OPTIONS, { tenantId, webhookId: id })
   }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { Webhook } from 'standardwebhooks'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { endpointChannels } from '../../../adapters/channels/index.ts'
 import type { EndpointChannel, EndpointChannels, EndpointOptions } from '../../../domain/channels/channel.ts'
 import type { NewWebhook } from '../../../domain/channels/webhook.ts'
@@ -22,7 +22,7 @@ import { insertNotifications } from '../../../store/notifications.ts'
 import { inPlatform, inTenant } from '../../../store/tenancy.ts'
 import { aStore } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
-import { answers, type Received, startReceiver } from '../../setup/webhook-receiver.ts'
+import { anEvent, answers, type Received, startReceiver } from '../../setup/webhook-receiver.ts'
 import { aHarness } from '../harness.ts'
 
 // The reference library refuses what is older than five minutes.
@@ -30,7 +30,6 @@ const store = await aStore(new Date().toISOString())
 const OPTIONS: EndpointOptions = { secretsKeys: [Buffer.alloc(32, 1)], allow: parseNetworks('127.0.0.1/32') ?? [] }
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000]
 
-const anEvent = (message = 'x'): WebhookEvent => ({ type: 'feed.stale', data: { receivedAt: null, message } })
 const idOf = ({ headers }: Received) => String(headers['webhook-id'])
 const messageOf = ({ body }: Received) => JSON.parse(body).data.message
 /** Verifies what was received by the reference library, which goes by its own clock. */
@@ -42,7 +41,6 @@ async function anEndpoint(ask: Partial<NewWebhook> = {}) {
   const harness = await aHarness(store)
   const { tenantId, asTenant } = harness
   const receiver = await startReceiver()
-  onTestFinished(receiver.stop)
   const { id, secret } = await asTenant((tx) => addWebhook(tx, { url: receiver.url, ...ask }, OPTIONS))
   const channels = endpointChannels({ clock: store.clock, timeoutMs: 30_000, allow: OPTIONS.allow })
   return {
@@ -339,7 +337,6 @@ describe('an endpoint that is away', () => {
     const { tell, send, channels, receiver, asTenant, tenantId } = await anEndpoint()
     receiver.answer = () => undefined
     const fast = await startReceiver()
-    onTestFinished(fast.stop)
     const { id: webhookId } = await asTenant((tx) => addWebhook(tx, { url: fast.url }, OPTIONS))
     await tell(anEvent())
     const order: string[] = []

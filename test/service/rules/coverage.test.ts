@@ -36,7 +36,6 @@ async function aCountedWorld(options: Partial<WorldOptions> = {}) {
       (await ask({}, tenantId)).subjects.find((one) => one.kind === kind),
     figures: async (rule: string, query: CoverageQuery = {}) =>
       (await ask(query)).rules.find((one) => one.rule === rule),
-    set: (own: object) => world.asTenant((tx) => setSimWatchdog(tx, { id: world.sim, ...own })),
   }
 }
 type World = Awaited<ReturnType<typeof aCountedWorld>>

@@ -1,11 +1,12 @@
 /** Which subjects are looked at and when, and which of them the engine evaluates. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import { MB } from '../../../domain/units.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { evaluateSubjects } from '../../../service/watchdog/evaluate-subjects.ts'
+import type { EvaluationOptions } from '../../../service/watchdog/evaluation-options.ts'
 import { sweepSubjects } from '../../../service/watchdog/sweep-subjects.ts'
 import { tenantsChanged } from '../../../store/changed.ts'
 import { markDue } from '../../../store/due.ts'
@@ -61,6 +62,33 @@ async function anEstate(count: number) {
   }
 }
 
+/** Options of a worker that loses its connection, as PostgreSQL says it, once there are such rows. */
+const lostOnce = (options: EvaluationOptions, rows: RawBuilder<unknown>): EvaluationOptions => ({
+  ...options,
+  rules: async (tx) => {
+    if ((await rows.execute(tx.q)).rows.length > 0) throw Object.assign(new Error('gone'), { code: '57P01' })
+    return options.rules(tx)
+  },
+})
+
+/** A SIM that became silent after 36 hours, 5 % of November, an hour ago, and what was pending two hours ago. */
+async function aSilentSim() {
+  const estate = await anEstate(2)
+  const [calm = 0, silent = 0] = estate.sims
+  await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 1 })))
+  await estate.watch()
+  estate.store.now += 35 * HOUR
+  await estate.record([estate.usage(calm, { bytesDown: 1 })])
+  await estate.watch()
+  const pending = () =>
+    estate.rows(sql<{ rule: string; id: number }>`
+      select rule, subject_id as id from alerts where state ->> 'phase' = 'pending'`)
+  const before = await pending()
+  estate.store.now += 2 * HOUR
+  await estate.watch()
+  return { estate, silent, pending, before }
+}
+
 describe('usage', () => {
   test('has the engine evaluate only the SIMs for which something changes', async () => {
     const estate = await anEstate(20)
@@ -77,19 +105,9 @@ describe('usage', () => {
     const estate = await anEstate(1)
     const { store, tenantId, options } = estate
     await estate.record([estate.usage(estate.sims[0] ?? 0, { bytesDown: 101 * MB })])
-    const dies = { ...store, db: store.db, clock: store.clock }
-    const broken = {
-      ...options,
-      rules: async (tx: Parameters<typeof options.rules>[0]) => {
-        const { rows } = await sql<{ held: number }>`
-          select count(*)::integer as held from changed_subjects where claimed_until > ${tx.now}`.execute(tx.q)
-        // What PostgreSQL says when its connection is lost: the claim stands, and nothing is done with it.
-        if ((rows[0]?.held ?? 0) > 0) throw Object.assign(new Error('gone'), { code: '57P01' })
-        return options.rules(tx)
-      },
-    }
+    const dies = lostOnce(options, sql`select from changed_subjects where claimed_until > ${new Date(store.now)}`)
 
-    await expect(evaluateSubjects(dies, broken, tenantId)).rejects.toThrow('gone')
+    await expect(evaluateSubjects(store, dies, tenantId)).rejects.toThrow('gone')
     await estate.watch()
     const meanwhile = await estate.log()
     store.now += 61_000
@@ -115,20 +133,7 @@ describe('usage', () => {
 
 describe('a sweep', () => {
   test('finds a SIM that has become silent, though nothing happened to it', async () => {
-    const estate = await anEstate(2)
-    const [calm = 0, silent = 0] = estate.sims
-    await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 1 })))
-    await estate.watch()
-    // 5 % of November is 36 hours.
-    estate.store.now += 35 * HOUR
-    await estate.record([estate.usage(calm, { bytesDown: 1 })])
-    await estate.watch()
-    const pending = () =>
-      estate.rows(sql<{ rule: string; id: number }>`
-        select rule, subject_id as id from alerts where state ->> 'phase' = 'pending'`)
-    const before = await pending()
-    estate.store.now += 2 * HOUR
-    await estate.watch()
+    const { silent, pending, before } = await aSilentSim()
 
     expect(before).toEqual([])
     expect(await pending()).toEqual([{ rule: 'sim-silent', id: silent }])
@@ -175,14 +180,7 @@ describe('a sweep', () => {
     const estate = await anEstate(7)
     await estate.useUnseen()
     const told = async () => (await estate.fired()).length
-    const dies = {
-      ...estate.options,
-      rules: async (tx: Parameters<typeof estate.options.rules>[0]) => {
-        const { rows } = await sql`select 1 from alerts where rule = 'sim-overage' and firing limit 1`.execute(tx.q)
-        if (rows.length > 0) throw Object.assign(new Error('gone'), { code: '57P01' })
-        return estate.options.rules(tx)
-      },
-    }
+    const dies = lostOnce(estate.options, sql`select from alerts where rule = 'sim-overage' and firing`)
     const sweepAndDie = async () => {
       while (await sweepSubjects(estate.store, dies, estate.tenantId, { page: 3 }));
     }
@@ -226,23 +224,14 @@ describe('a sweep', () => {
 })
 
 describe('a due mark', () => {
-  /** The SIM that is pending as silent, and when its `for` ends: 72 hours, a tenth of November. */
-  async function aPendingSim() {
-    const estate = await anEstate(2)
-    const [calm = 0, silent = 0] = estate.sims
-    await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 1 })))
-    estate.store.now += 35 * HOUR
-    await estate.record([estate.usage(calm, { bytesDown: 1 })])
-    estate.store.now += 2 * HOUR
-    await estate.watch()
-    return { estate, calm, silent, endsAt: new Date(estate.store.now + 72 * HOUR) }
-  }
   const marks = (estate: Awaited<ReturnType<typeof anEstate>>) =>
     estate.rows(sql<{ kind: number; id: number; at: Date }>`
       select subject_kind as kind, subject_id as id, due_at as at from due_subjects order by 1, 2`)
 
   test('of the end of a `for` stays when the SIM is touched before', async () => {
-    const { estate, silent, endsAt } = await aPendingSim()
+    const { estate, silent } = await aSilentSim()
+    // A tenth of November.
+    const endsAt = new Date(estate.store.now + 72 * HOUR)
     expect(await marks(estate)).toEqual([{ kind: 1, id: silent, at: endsAt }])
 
     estate.store.now += HOUR

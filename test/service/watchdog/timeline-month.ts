@@ -1,5 +1,4 @@
 /** A timeline as the service lives it: its estate in PostgreSQL, its records received, its events done, each in its time. */
-
 import { sql } from 'kysely'
 import { mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
 import { LogLevel, PoolType, TariffType, TicketStatus, TicketType, WatchdogMode } from '../../../domain/codes.ts'
@@ -20,9 +19,8 @@ import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { accepting } from '../../setup/accepting.ts'
 import { aPool, aTariff, openStore, type TestStore } from '../../setup/estate.ts'
-import { aHarness, complete, evaluationOptions } from '../harness.ts'
+import { aHarness, complete, evaluationOptions, type Harness } from '../harness.ts'
 
-type Harness = Awaited<ReturnType<typeof aHarness>>
 type Names = ReadonlyMap<string, number>
 interface World {
   readonly harness: Harness
@@ -72,10 +70,11 @@ export async function livedTimeline(test: TimelineTest, rules: readonly RuleSour
   }
 }
 
-const settingsOf = ({ mode, warningThresholdPct, enableBurnRateAlerts }: Partial<TimelineEvent>) => ({
+const settingsOf = ({ mode, warningThresholdPct, enableBurnRateAlerts, exempt }: Partial<TimelineEvent>) => ({
   ...(mode === undefined ? {} : { watchdogMode: WatchdogMode[mode] }),
   ...(warningThresholdPct === undefined ? {} : { warningThresholdPct }),
   ...(enableBurnRateAlerts === undefined ? {} : { enableBurnRateAlerts }),
+  ...(exempt === undefined ? {} : { isWatchdogExempt: exempt }),
 })
 
 /** The estate at the start, its SIMs Active. */
@@ -103,8 +102,7 @@ function settle({ asTenant }: Harness, test: TimelineTest): Promise<{ pools: Nam
       })
       await complete(tx, { simId, type: TicketType.Activate })
       if (sim.status === 'Suspended') await complete(tx, { simId, type: TicketType.Suspend })
-      const exempt = sim.exempt === undefined ? {} : { isWatchdogExempt: sim.exempt }
-      await setSimWatchdog(tx, { id: simId, ...settingsOf(sim), ...exempt })
+      await setSimWatchdog(tx, { id: simId, ...settingsOf(sim) })
     }
     if (test.feed?.every !== undefined)
       await changeNotices(tx, {
@@ -193,8 +191,7 @@ async function happening({ harness, store, pools, sims }: World, event: Timeline
   }
   const [simId, poolId] = [sims.get(set), pools.get(set)]
   if (simId !== undefined) {
-    const exempt = event.exempt === undefined ? {} : { isWatchdogExempt: event.exempt }
-    await asTenant((tx) => setSimWatchdog(tx, { id: simId, ...settingsOf(event), ...exempt }))
+    await asTenant((tx) => setSimWatchdog(tx, { id: simId, ...settingsOf(event) }))
     const type = status === 'Active' ? TicketType.Activate : TicketType.Suspend
     if (status !== undefined) await asTenant((tx) => complete(tx, { simId, type }))
   }

@@ -33,8 +33,9 @@ const PAGE = 10
 let serial = 0
 const next = () => ++serial
 
-async function get(estate: LargeEstate, url: string, listener: 'ask' | 'inside' = 'ask') {
-  const { status, body } = await estate.tenant[listener]('GET', url)
+/** @throws Error if the answer is another than 200 */
+export async function get({ tenant }: Pick<LargeEstate, 'tenant'>, url: string, listener: 'ask' | 'inside' = 'ask') {
+  const { status, body } = await tenant[listener]('GET', url)
   if (status !== 200) throw new Error(`GET ${url}: ${status} ${JSON.stringify(body)}`)
   return body
 }

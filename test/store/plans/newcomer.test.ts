@@ -17,7 +17,7 @@ import { aPool, aTariff, type Harness, NOON, type Tenant } from '../../api/harne
 import { evaluationOptions } from '../../service/harness.ts'
 import { type Statement, statementsOf } from './caught.ts'
 import { fill, onClient, stopAutovacuum, useExplained } from './estate.ts'
-import { network, TRIES } from './hot.ts'
+import { get, network, TRIES } from './hot.ts'
 
 const SIMS = 20_000
 const POOLS = 100
@@ -73,11 +73,6 @@ async function send({ tenant }: Newcomer, method: string, url: string, lines?: r
   const answer = await tenant.inside(method, url, body, type)
   if (answer.status >= 300) throw new Error(`${method} ${url}: ${answer.status} ${JSON.stringify(answer.body)}`)
   return answer.body
-}
-async function get({ tenant }: Newcomer, url: string, listener: 'ask' | 'inside' = 'ask') {
-  const { status, body } = await tenant[listener]('GET', url)
-  if (status !== 200) throw new Error(`GET ${url}: ${status} ${JSON.stringify(body)}`)
-  return body
 }
 const work = async ({ harness, tenant }: Newcomer) => {
   const { store } = harness
