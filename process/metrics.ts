@@ -64,10 +64,7 @@ export function jobMetrics({ registry, counter }: Metrics, queues: Queues) {
     buckets: [0.01, 0.05, 0.2, 1, 5, 20, 60],
     registers,
   })
-  const lost = counter(
-    'simherd_bells_lost_total',
-    'Wake-ups lost before the queues; the sweeps find their work.',
-  )
+  const lost = counter('simherd_bells_lost_total', 'Wake-ups lost before the queues; the sweeps find their work.')
   const failed = counter(
     'simherd_subjects_failed_total',
     'SIMs, pools and tenants with a failed evaluation; it is retried, and does not delay others.',

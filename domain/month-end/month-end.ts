@@ -35,10 +35,7 @@ export const CloseRequest = strictObject({
 /** A change queued for the end of a cycle, and its state in the month end. */
 export const QueuedChangeInfo = strictObject({
   ...PoolChange.properties,
-  state: oneOf(
-    ['queued', 'open', 'failed'],
-    'queued: no ticket yet; open: ticket not ended; failed: stays queued',
-  ),
+  state: oneOf(['queued', 'open', 'failed'], 'queued: no ticket yet; open: ticket not ended; failed: stays queued'),
   ticketId: nullable(Type.String({ description: 'Last ticket; null: none could be opened' })),
   code: nullable(Type.String({ description: 'Stable code of the failure' })),
   detail: nullable(Type.String({ description: 'Failure in words' })),

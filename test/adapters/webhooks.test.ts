@@ -11,16 +11,8 @@ import { addWebhook } from '../../service/channels/change-webhooks.ts'
 import { pageOfDeliveries } from '../../service/channels/rows/deliveries.ts'
 import { sendWebhooks } from '../../service/channels/send-webhooks.ts'
 import { connect } from '../../store/connect.ts'
-<<<<<<< HEAD
 import { insertNotifications } from '../../store/notifications.ts'
-import { inTenant, type Store } from '../../store/tenancy.ts'
-||||||| parent of b0e96178 (Test servers, queues and webhooks by shared helpers)
-import { inTenant, type Store } from '../../store/tenancy.ts'
-import { insertWebhookEvents } from '../../store/webhook-events.ts'
-=======
 import type { Store } from '../../store/tenancy.ts'
-import { insertWebhookEvents } from '../../store/webhook-events.ts'
->>>>>>> b0e96178 (Test servers, queues and webhooks by shared helpers)
 import { freshDatabase } from '../setup/database.ts'
 import { aTenantOf } from '../setup/estate.ts'
 import { requireRedis } from '../setup/requirements.ts'
@@ -57,25 +49,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       const { tenantId, asTenant } = await aTenantOf(store)
       const all = []
       for (let n = 0; n < count; n += 1) all.push(await asTenant((tx) => addWebhook(tx, { url }, OPTIONS)))
-<<<<<<< HEAD
-      const tell = (...messages: string[]) =>
-        asTenant((tx) =>
-          insertNotifications(
-            tx,
-            messages.map((message) => ({ type: 'feed.stale', data: { receivedAt: null, message } })),
-          ),
-        )
-||||||| parent of b0e96178 (Test servers, queues and webhooks by shared helpers)
-      const tell = (...messages: string[]) =>
-        asTenant((tx) =>
-          insertWebhookEvents(
-            tx,
-            messages.map((message) => ({ type: 'feed.stale', data: { receivedAt: null, message } })),
-          ),
-        )
-=======
-      const tell = (...messages: string[]) => asTenant((tx) => insertWebhookEvents(tx, messages.map(anEvent)))
->>>>>>> b0e96178 (Test servers, queues and webhooks by shared helpers)
+      const tell = (...messages: string[]) => asTenant((tx) => insertNotifications(tx, messages.map(anEvent)))
       return { tenantId, asTenant, all, tell }
     }
 

@@ -46,7 +46,9 @@ describe('rules', () => {
 
     expect(done).toEqual([
       expect.stringMatching(`version ${first} is in force: \\d+ files; every subject is evaluated anew`),
-      expect.stringMatching(`version ${second}: \\d+ files, not in force; "simherd rules activate ${second}" does that`),
+      expect.stringMatching(
+        `version ${second}: \\d+ files, not in force; "simherd rules activate ${second}" does that`,
+      ),
       `version ${second} is in force; every subject is evaluated anew`,
       `version ${first} is in force; every subject is evaluated anew`,
     ])
@@ -98,7 +100,10 @@ describe('a watched folder', () => {
     lines.length = 0
     const ending = new AbortController()
     const ended = watchFolder(watched, { load: true }, { settings: () => settings, signal: ending.signal })
-    const refused = expect(ended).rejects.toMatchObject({ exitCode: 4, message: expect.stringContaining('rules_moved') })
+    const refused = expect(ended).rejects.toMatchObject({
+      exitCode: 4,
+      message: expect.stringContaining('rules_moved'),
+    })
     await soon(() => expect(lines.at(-1)).toMatch(/was in force already$/))
     expect(lines.at(-2)).toMatch(/^\d+ files: no faults, \d+ tests passed$/)
     await writeFile(test, passing.replace('"fired": "sim-silent"', '"resolved": "sim-silent"'))

@@ -18,9 +18,9 @@ import {
   freshSim,
   freshTariff,
   next,
+  plainTariff,
   queuedInSeptember,
   shipment,
-  plainTariff,
   suspendedSim,
   watchdogSuspendedSim,
 } from '../full-tenant.ts'

@@ -280,11 +280,7 @@ describe('eSIMs', () => {
 
     const first = { iccid: a, esimQrPayload: CODE, imsi: '262015550001', tag: 'Pump' }
     const done = await step(id, 'complete', {
-      sims: [
-        first,
-        { iccid: b, type: 1, esimQrPayload: `${CODE}$1.3.6.1.4.1.31746$1` },
-        { iccid: c },
-      ],
+      sims: [first, { iccid: b, type: 1, esimQrPayload: `${CODE}$1.3.6.1.4.1.31746$1` }, { iccid: c }],
     })
 
     expect(done).toMatchObject({ status: 200, body: { id, status: 'Completed' } })

@@ -332,7 +332,8 @@ test('the file of an estate may be the example of docs/take-over.md', async () =
     .map((line) => line.trim().split(','))
     .filter((cells) => cells.join('') !== '')
   const [pool, tariff] = [header.indexOf('poolId'), header.indexOf('tariffId')]
-  const here = (cell: string, at: number) => (cell === '' ? '' : at === pool ? ids.pool : at === tariff ? ids.tariff : cell)
+  const here = (cell: string, at: number) =>
+    cell === '' ? '' : at === pool ? ids.pool : at === tariff ? ids.tariff : cell
   const csv = [header, ...rows.map((cells) => cells.map(here))].map((cells) => cells.join()).join('\n')
 
   const { body } = await harness.tenant.inside('POST', '/internal/sims', csv, { 'content-type': 'text/csv' })

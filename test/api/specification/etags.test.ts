@@ -133,7 +133,9 @@ describe('If-Match', () => {
   const aSimPath = async () => `/api/sims/${(await aSim(harness.tenant)).id}`
   const anActivePath = async () => `/api/sims/${(await anActiveSim(harness, harness.tenant)).id}`
   const aTicketPath = async () => {
-    const { body } = await harness.tenant.ask('POST', '/api/tickets/provision', { simId: (await aSim(harness.tenant)).id })
+    const { body } = await harness.tenant.ask('POST', '/api/tickets/provision', {
+      simId: (await aSim(harness.tenant)).id,
+    })
     return `/api/tickets/${body.id}`
   }
   const tenantPath = async () => '/api/tenant'

@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { insertEvent } from '../../../store/events.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { aSim, anActiveSim, NOON, type Tenant, useHarness } from '../harness.ts'
+import { anActiveSim, aSim, NOON, type Tenant, useHarness } from '../harness.ts'
 import { EVENT, expectLabels, expectPage, expectShape } from './shape.ts'
 
 const harness = useHarness()

@@ -43,25 +43,7 @@ test('a third channel sends, retries and ends by the same loop', async () => {
   // What a new channel changes in the schema of targets.
   await sql`alter table webhooks drop constraint webhooks_channel_check`.execute(store.db)
   await rows(sql`update webhooks set channel = 'list' where id = ${listId} returning 1`)
-<<<<<<< HEAD
-  const tell = (...messages: string[]) =>
-    asTenant((tx) =>
-      insertNotifications(
-        tx,
-        messages.map((message) => ({ type: 'feed.stale', data: { receivedAt: null, message } })),
-      ),
-    )
-||||||| parent of b0e96178 (Test servers, queues and webhooks by shared helpers)
-  const tell = (...messages: string[]) =>
-    asTenant((tx) =>
-      insertWebhookEvents(
-        tx,
-        messages.map((message) => ({ type: 'feed.stale', data: { receivedAt: null, message } })),
-      ),
-    )
-=======
-  const tell = (...messages: string[]) => asTenant((tx) => insertWebhookEvents(tx, messages.map(anEvent)))
->>>>>>> b0e96178 (Test servers, queues and webhooks by shared helpers)
+  const tell = (...messages: string[]) => asTenant((tx) => insertNotifications(tx, messages.map(anEvent)))
   const send = async () => {
     for (const id of [webhookId, listId]) await sendWebhooks(store, channels, OPTIONS, { tenantId, webhookId: id })
   }

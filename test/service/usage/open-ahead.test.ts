@@ -9,12 +9,7 @@ import { prepareRenewal, renewCycle } from '../../../service/month-end/steps.ts'
 import { pageOfPools } from '../../../service/pools/rows/pools.ts'
 import { pageOfSims } from '../../../service/sims/rows/sim-reads.ts'
 import { wrongSums } from '../../../service/usage/rows/check-sums.ts'
-<<<<<<< HEAD
-import { currentCycle, keepCyclesOpen } from '../../../service/usage/rows/cycles.ts'
-||||||| parent of b0e96178 (Test servers, queues and webhooks by shared helpers)
-import { currentCycle } from '../../../service/usage/rows/cycles.ts'
-=======
->>>>>>> b0e96178 (Test servers, queues and webhooks by shared helpers)
+import { keepCyclesOpen } from '../../../service/usage/rows/cycles.ts'
 import { openSlice } from '../../../service/usage/rows/open-cycle.ts'
 import { inTenant, readOnly, type Store } from '../../../store/tenancy.ts'
 import { aStore } from '../../setup/estate.ts'

@@ -5,7 +5,7 @@ import { LogLevel, TariffType } from '../../../domain/codes.ts'
 import { acknowledgeAlert } from '../../../service/alerts/acknowledge-alert.ts'
 import { changeNotices } from '../../../service/channels/change-notices.ts'
 import { logAction } from '../../../service/enforcement/log-action.ts'
-import { readNoticeSettings } from '../../../service/tenants/rows/notices.ts'
+import { readNoticeSettings } from '../../../service/tenants/rows/tenants.ts'
 import { asShipped, aWorld, BOTH, firesOn, OVER, OVERAGE, only, WARNED, type World } from './alert-world.ts'
 
 const HOUR = 3_600_000
