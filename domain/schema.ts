@@ -1,8 +1,7 @@
 /** Building blocks for the schemas of resources. */
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
-import { MOST_EMAIL } from './email-length-fault.ts'
 import { ICCID } from './identifiers.ts'
-import { LABEL_PATTERN } from './text.ts'
+import { LABEL_PATTERN, MOST_EMAIL } from './text.ts'
 
 /** An object with these fields and no others. */
 export const strictObject = <T extends TProperties>(

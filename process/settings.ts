@@ -6,8 +6,8 @@
  */
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { emailLengthFault } from '../domain/email-length-fault.ts'
 import { parseNetworks } from '../domain/networks.ts'
+import { emailLengthFault } from '../domain/text.ts'
 import { parseBillingCycle } from '../domain/time/cycle.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
 import { parseSecretsKeys } from '../service/channels/secrets.ts'

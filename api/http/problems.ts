@@ -1,11 +1,10 @@
 /** Every failure is sent as `application/problem+json` (RFC 9457). */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { emailLengthFault } from '../../domain/email-length-fault.ts'
 import { ERRORS, type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
 import { quote } from '../../domain/quote.ts'
 import { strictObject } from '../../domain/schema.ts'
-import { controlFault, LABEL_PATTERN } from '../../domain/text.ts'
+import { controlFault, emailLengthFault, LABEL_PATTERN } from '../../domain/text.ts'
 import { isAway } from '../../store/away.ts'
 import { takenBy, unsupported } from './bodies.ts'
 import { noteRefusal } from './request-log.ts'

@@ -9,10 +9,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { Ajv, type ErrorObject, type FuncKeywordDefinition, type Options } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { emailLengthFault } from '../../domain/email-length-fault.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { withoutFiller } from '../../domain/identifiers.ts'
 import { instantMs, isDay } from '../../domain/instant.ts'
+import { emailLengthFault } from '../../domain/text.ts'
 
 /** Verbose: failures carry their schema, whose description has the expected values. */
 const COMMON: Options = { verbose: true, strict: true, strictRequired: false, allowUnionTypes: true }

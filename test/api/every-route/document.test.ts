@@ -65,7 +65,7 @@ function resolved({ components }: Document, part: Part): Part {
 function unboundedNumbers(document: Document): string[] {
   const within = (schema: Schema, name: string): string[] => {
     const named = schema.$ref && document.components.schemas?.[schema.$ref.split('/').at(-1) ?? '']
-    if (named) return within(named as Schema, name)
+    if (named) return within(named, name)
     const isNumber = [schema.type].flat().some((type) => type === 'integer' || type === 'number')
     const isBounded = schema.maximum !== undefined || schema.enum !== undefined || schema.const !== undefined
     return [

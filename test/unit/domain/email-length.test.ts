@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { emailLengthFault } from '../../../domain/email-length-fault.ts'
+import { emailLengthFault } from '../../../domain/text.ts'
 import { readSettings } from '../../../process/settings.ts'
 
 const LONGEST = `${'a'.repeat(64)}@${`${'b'.repeat(63)}.`.repeat(2)}${'c'.repeat(57)}.org`

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { attacher } from '../../../../rules/compile/attach.ts'
-import { NO, UNKNOWN, YES } from '../../../../rules/compile/comparisons.ts'
 import { compileSet, readsOf } from '../../../../rules/compile/compile-set.ts'
 import { placeOfFact, ROW_LENGTH, rowOf } from '../../../../rules/compile/fact-row.ts'
 import { type MatchProperties, rulesFor } from '../../../../rules/engine/match.ts'
