@@ -1,7 +1,4 @@
-/**
- * Computes the facts of subjects at an instant, from rows: those that the store has read, or those of a timeline. Pure;
- * instants are epoch milliseconds.
- */
+/** Computes facts of subjects at an instant from rows, of the store or a timeline. Instants: epoch milliseconds. */
 import { labelOf, SimStatus, TariffType } from '../domain/codes.ts'
 import { bucketMs, type Cycle, daysUntilRenewal } from '../domain/time/cycle.ts'
 import { toMB, toMinutes, toMoney } from '../domain/units.ts'

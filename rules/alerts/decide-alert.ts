@@ -163,10 +163,7 @@ function wishOf(rule: Rule, state: AlertState, { suspend }: Permission): Wish {
 const isKnown = ({ phase }: AlertState, { outcome: { rule, met }, staleSince }: AlertQuestion): boolean =>
   !standsStill(rule, staleSince) || (phase === 'firing' && met)
 
-/**
- * Asks the guard if the alert is due for a telling or an action. While a notice is held back, only an action takes a
- * place.
- */
+/** Asks the guard if a telling or an action is due. While a notice is held back, only an action takes a place. */
 function askGuard(state: AlertState, { outcome: { rule }, permission, quiet, guard = 'pass' }: AlertQuestion) {
   const { actions, suspend } = rule.event.params
   const isMailed = actions.includes('email') && permission.notify

@@ -107,10 +107,7 @@ interface Occurrence {
   readonly facts: Facts
 }
 
-/**
- * The occurrences to decide one after another; the last is the present one. Before it come the changes of device that
- * came and went since the alert was last decided.
- */
+/** The occurrences to decide in turn: the changes of device since the last decision, then the present one. */
 function occurrencesOf(
   outcome: RuleOutcome,
   facts: Facts,
@@ -159,9 +156,7 @@ function decideEach(
   return { decision, earlier }
 }
 
-/**
- * The alert of a rule about a subject. If the rule had another scope before, the open alert of that scope continues.
- */
+/** The alert of a rule about a subject: if the rule had another scope before, the open one of that scope goes on. */
 function alertOf<A extends KeptAlert>(alerts: readonly A[], rule: string, scope: string): A | null {
   const all = alerts.filter((alert) => alert.rule === rule)
   const own = all.find((alert) => alert.scope === scope) ?? null

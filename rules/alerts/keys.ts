@@ -54,9 +54,7 @@ export const keyOfTelling = ({ rule, subject, scope }: AlertName, part: string, 
 
 export const TELLING_KINDS: readonly TellingKind[] = ['fired', 'resolved', 'withdrawn', 'escalated']
 
-/**
- * The key of the telling that a mark of a state stands for: the kind of telling, followed by the last part of the key.
- */
+/** The key of the telling that a mark of a state stands for: its kind, followed by the last part of the key. */
 export function keyOfMark(name: AlertName, mark: string): string {
   const kind = TELLING_KINDS.find((each) => mark.startsWith(each)) ?? 'fired'
   return keyOfTelling(name, mark.slice(kind.length), kind)

@@ -10,10 +10,7 @@ export interface Permission {
   readonly suspend: 'no' | 'would' | 'do'
   /** The limit on its effects; null if none. */
   readonly limit: 'stage' | 'mode' | null
-  /**
-   * The tenant has no mails of alerts of this level, and would get them otherwise. Absent: it gets the mails of
-   * `notify`.
-   */
+  /** The tenant gets no mails of this level, and would otherwise. Absent: it gets the mails of `notify`. */
   readonly isUnsubscribed?: true
   /** The permission that the rule would have, reported to the operator: it is in shadow. Absent: it is not. */
   readonly shadow?: Permission
@@ -28,11 +25,7 @@ const STAGES: Readonly<Record<Stage, Permission>> = {
   enforce: { log: true, notify: true, suspend: 'do', limit: null },
 }
 
-/**
- * The permission of a rule in a stage, about a subject in a mode.
- *
- * @param mode for a SIM, the mode in force; for a tenant, which has none, Monitor
- */
+/** The permission of a rule in a stage, by the mode in force for the subject; a tenant has none: Monitor. */
 export function permitted(stage: Stage, mode: WatchdogMode): Permission {
   if (mode === WatchdogMode.Disabled) return { ...NOTHING, limit: 'mode' }
   if (stage === 'shadow') return { ...NOTHING, shadow: permitted('enforce', mode) }
@@ -41,9 +34,7 @@ export function permitted(stage: Stage, mode: WatchdogMode): Permission {
   return { ...permission, suspend: 'would', limit: 'mode' }
 }
 
-/**
- * The permission without mails, if the tenant receives none of alerts of this level. @param mailsFrom its least level
- */
+/** The permission without mails, if the tenant receives none of that level. @param mailsFrom its least level */
 export const asWanted = (permission: Permission, level: LogLevel, mailsFrom: LogLevel): Permission =>
   permission.shadow !== undefined
     ? { ...permission, shadow: asWanted(permission.shadow, level, mailsFrom) }

@@ -45,9 +45,7 @@ export const withdrawnState = (state: AlertState, now: number): AlertState => ({
   error: null,
 })
 
-/**
- * An episode never ends while the rule's conditions are met. If the rule has clear conditions, they must be met too.
- */
+/** An episode never ends while the rule's conditions are met. Clear conditions, if it has them, must be met too. */
 const ended = ({ clear }: RuleOutcome, met: boolean): boolean => !met && clear !== false
 
 function begin(state: AlertState, observed: Observation): AlertState {
@@ -158,10 +156,7 @@ function recover(recovering: AlertState, { outcome: { rule }, cycle, now }: Obse
 export const lastingMs = (lasting: For, { startsAt, endsAt }: Cycle): number =>
   'ms' in lasting ? lasting.ms : Math.round(((endsAt - startsAt) * lasting.cyclePct) / 100)
 
-/**
- * Whether alerts of a rule stand still: its facts of usage are out of date. @param staleSince null: the feed is not
- * stale
- */
+/** Whether alerts stand still: the rule's facts of usage are out of date. @param staleSince null: they are not */
 export const standsStill = ({ readsUsage }: Rule, staleSince: number | null): staleSince is number =>
   readsUsage && staleSince !== null
 

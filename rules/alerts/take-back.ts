@@ -44,10 +44,7 @@ interface TakeBackStep {
   readonly takeBack: TakeBack | null
 }
 
-/**
- * The state and the notices of a decision, to write and to mail. @param taken keys of the notices that could be taken
- * back
- */
+/** The state and the notices of a decision, to write and to mail. @param taken keys of those taken back */
 export function settled(decision: TakeBackStep, taken: ReadonlySet<string>): Pick<TakeBackStep, 'next' | 'notices'> {
   const { next, notices, takeBack } = decision
   const gone = takeBack?.fired.filter(({ key }) => taken.has(key)) ?? []

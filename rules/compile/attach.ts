@@ -5,10 +5,7 @@
 import { compilePattern, isAttached, type MatchProperties } from '../engine/match.ts'
 import type { CompiledRule } from './compile-rule.ts'
 
-/**
- * The rules attached to a subject, in the set's order. Subjects of one class get the same list. Allocates nothing for a
- * class that it has met.
- */
+/** The rules attached to a subject, in the set's order: one list for a class. Allocates only for a new class. */
 export type Attach = (to: MatchProperties) => readonly CompiledRule[]
 
 /** A test of a tag against a pattern. The branch of each answer is made at its first use. */

@@ -16,10 +16,7 @@ export interface CompiledRule {
   readonly holds: Decide
   /** Whether the clear conditions are met; null if the rule has none. */
   readonly clear: Decide | null
-  /**
-   * The value that names the occurrence; null if it is unknown or empty, or the rule has none; undefined if it was not
-   * read.
-   */
+  /** The value that names the occurrence; null: unknown, empty, or the rule has none; undefined: not read. */
   readonly occurrence: (row: FactRow) => string | null | undefined
   /** The highest reached step of the rule's ladder; null below the first, and without a ladder. */
   readonly step: (row: FactRow) => number | null
@@ -67,10 +64,7 @@ const stepAt =
   (row: FactRow): number | null =>
     stepReached(ladder, row[place])
 
-/**
- * The time at which an ageing fact may reach its next step by time alone; null for other facts, which the conditions
- * read too.
- */
+/** When an ageing fact may reach its next step by time alone; null for other facts, which conditions read too. */
 function stepFlip(ladder: Ladder, subject: SubjectKind): FlipAt | null {
   const fact = factsOf(subject).get(ladder.fact)
   if (fact?.withTime !== 'ages') return null

@@ -1,6 +1,4 @@
-/**
- * The form in which compiled rules receive the facts of a subject: a list with a place for each fact of the catalogue.
- */
+/** The form in which compiled rules receive a subject's facts: a list with a place for each of the catalogue. */
 import type { FactValue } from '../../domain/watchdog/fact-value.ts'
 import { FACTS, type Facts } from '../facts.ts'
 import type { FactOf, Moment } from '../facts-of.ts'
@@ -17,11 +15,7 @@ const PLACES: ReadonlyMap<string, number> = new Map(NAMES.map((name, place) => [
 /** Number of places in a row, the same for all kinds of subject. */
 export const ROW_LENGTH = NAMES.length
 
-/**
- * The place of a fact in a row. It is the same for all kinds of subject.
- *
- * @throws Error if the catalogue has no such fact
- */
+/** The place of a fact in a row, the same for all kinds of subject. @throws Error if the catalogue lacks it */
 export function placeOfFact(name: string): number {
   const place = PLACES.get(name)
   if (place === undefined) throw new Error(`got the fact ${name}, expected one of the catalogue (rules/facts.ts)`)

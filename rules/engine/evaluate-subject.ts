@@ -84,11 +84,7 @@ function occurrenceOf({ event }: Rule, facts: Facts): string | null {
   return value === null || value === undefined || value === '' ? null : String(value)
 }
 
-/**
- * Decides conditions on facts.
- *
- * @throws Error if a needed fact is missing
- */
+/** Decides conditions on facts. @throws Error if a needed fact is missing */
 export async function decideRule(
   conditions: Group,
   facts: Facts,

@@ -29,10 +29,7 @@ export interface Effective {
 
 const NOTHING: ReadonlySet<string> = new Set()
 
-/**
- * Makes the function that finds the effective rules of a class of subjects. @param rules the rules in force, of any
- * kind of subject
- */
+/** Makes the function that finds a class's effective rules. @param rules those in force, of any kind of subject */
 export function effectiveBy(rules: readonly Rule[]): (to: SubjectClass) => Effective {
   const asked = rules.map((rule): RuleQuestion => {
     const answer = answerBy(rule.conditions, rule.subject)

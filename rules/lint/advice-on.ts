@@ -1,7 +1,4 @@
-/**
- * Advice from experience about a rule: it would report too often, too early, or without details that a person needs.
- * Pure.
- */
+/** Advice from experience about a rule: it reports too often, too early, or without details that people need. */
 
 import { placeholdersOf } from '../alerts/message.ts'
 import { factsRead, type Leaf, leavesAt, leavesOf } from '../conditions.ts'

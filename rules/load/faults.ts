@@ -54,11 +54,7 @@ export class FaultList {
     return this.#faults.length >= MOST_IN_ALL
   }
 
-  /**
-   * Reports faults of one file. Shared conditions are checked for every rule that uses them, and reported once.
-   *
-   * @param placeOf finds a pointer in the file's text
-   */
+  /** Reports a file's faults, each once though rules share conditions. @param placeOf finds a pointer in its text */
   of(file: string, placeOf?: (pointer: string) => TextPlace | undefined): Report {
     return (pointer, got, expected, hint) => {
       const key = JSON.stringify([file, pointer, expected])

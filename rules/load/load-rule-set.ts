@@ -36,10 +36,7 @@ export async function loadRuleSet(files: readonly RuleSource[]): Promise<LoadedR
   return loadFiles(files, faults, read, true)
 }
 
-/**
- * Loads a stored set. Its texts and examples were checked when it was pushed; its rules are checked again, because this
- * build may not support them.
- */
+/** Loads a stored set. Texts and examples were checked at the push; rules are again: this build may refuse them. */
 export function loadStoredRules(files: readonly RuleSource[]): Promise<LoadedRuleSet> {
   const faults = new FaultList()
   return loadFiles(files, faults, (file) => readStored(file, faults), false)

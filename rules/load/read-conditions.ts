@@ -50,11 +50,7 @@ const FIELDS = {
   fact: ['fact', 'operator', 'value', 'priority'],
 } as const
 
-/**
- * Reads conditions, replaces references to shared ones, and reports every fault.
- *
- * @returns undefined if something is wrong
- */
+/** Reads conditions, with shared ones in their place, and reports every fault. @returns undefined if there is one */
 export function readConditions(
   value: unknown,
   pointer: string,
@@ -208,9 +204,7 @@ function readOperator(name: unknown, { pointer, report }: Place) {
   return undefined
 }
 
-/**
- * Checks a negation. A comparison with null is never met, so its negation would be: only known facts may be negated.
- */
+/** Only known facts may be negated: a comparison with null is never met, so its negation would be. */
 function mayBeNegated(leaf: Leaf, operator: { takes: string; negated: boolean }, place: Place): boolean {
   if ((!place.negated && !operator.negated) || operator.takes === 'presence') return true
   const facts = factsOf(place.subject)

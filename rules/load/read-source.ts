@@ -9,10 +9,7 @@ import { isStorable } from '../../domain/text.ts'
 import { BOUNDS } from '../rule-file.ts'
 import { below, type FaultList, keysOf, type Report, type TextPlace } from './faults.ts'
 
-/**
- * Controls that reorder the text around them: the visible text then differs from the compared one (Trojan Source,
- * 2021).
- */
+/** Controls that reorder the text around them: it then shows otherwise than it compares (Trojan Source, 2021). */
 const BIDI_CONTROL = /\p{Bidi_Control}/u
 
 export interface ReadSource {

@@ -1,7 +1,4 @@
-/**
- * Compares the reactions of rules with the expectations of a test: every reaction, by the given fields of each
- * expectation.
- */
+/** Compares the reactions of rules with a test's expectations: every reaction, by the fields that each gives. */
 import { LogLevel, labelOf } from '../../domain/codes.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
 import type { PlayResult } from './play.ts'

@@ -1,7 +1,4 @@
-/**
- * Plays a timeline: applies usage and events to the estate in their time, and evaluates the rules at each possible
- * change.
- */
+/** Plays a timeline: applies usage and events in their time, and evaluates the rules at each possible change. */
 import { SimStatus, WatchdogMode } from '../../domain/codes.ts'
 import { cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import { durationMs } from '../../domain/time/duration.ts'

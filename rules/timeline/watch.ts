@@ -1,7 +1,4 @@
-/**
- * The alerts of a timeline: evaluates subjects like the service, and keeps the tellings. Instants are epoch
- * milliseconds.
- */
+/** The alerts of a timeline: evaluates subjects like the service. Instants are epoch milliseconds. */
 import { LogLevel } from '../../domain/codes.ts'
 import { mailWaits, shortenedWait } from '../../domain/notifications/waits.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
@@ -83,12 +80,7 @@ export class Watch {
     )
   }
 
-  /**
-   * Evaluates a subject.
-   *
-   * @param facts those that its rules read
-   * @returns what its alerts wish, and when time alone may change something
-   */
+  /** @param facts those its rules read @returns what its alerts wish, and when time alone may change something */
   async evaluate(
     subject: TimelineSubject,
     facts: Facts,

@@ -59,11 +59,7 @@ function wordsOf({ rule, simId, poolId, tag, level }: Pick<Silence, 'rule' | 'si
     .join(', ')
 }
 
-/**
- * Ends a silence. Alerts that still fire are mailed if it held back their notice. Safe to run twice.
- *
- * @throws ServiceError `silence_not_found`
- */
+/** Ends a silence: firing alerts that it held back are mailed. Idempotent. @throws ServiceError `silence_not_found` */
 export async function endSilence(tx: TenantTx, id: number): Promise<{ id: number }> {
   await lockAlerts(tx)
   const silence = await lockSilence(tx, id)

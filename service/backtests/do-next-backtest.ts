@@ -1,6 +1,4 @@
-/**
- * Executes queued backtests. Of the real tables it writes only `backtests`, on another connection than the replay's.
- */
+/** Executes queued backtests. Of the real tables it writes only `backtests`, by a connection beside the replay's. */
 import { ServiceError } from '../../domain/errors.ts'
 import { isAway, isDiskFull } from '../../store/away.ts'
 import { type Db, inPlatform, type Store } from '../../store/tenancy.ts'

@@ -179,10 +179,7 @@ async function doAgain(again: Again, span: Between): Promise<void> {
     await inTenant(store, tenantId, (tx) => closeCycle(tx, key))
 }
 
-/**
- * Ends a ticket as in the past. @returns whether it fits its SIM: a person may have brought back a SIM that no rule has
- * suspended
- */
+/** Ends a ticket as in the past. @returns whether it fits: a person may have brought back what no rule suspended */
 async function endAgain(tx: TenantTx, ticket: TicketRecord): Promise<boolean> {
   const sim = await lockSim(tx, ticket.simId)
   if (sim === undefined) return false

@@ -61,11 +61,7 @@ export async function armSims(
   return { told: signalled.length, started: first.size, armed }
 }
 
-/**
- * A page of the SIMs that a pool has armed in a cycle, by id.
- *
- * @throws ServiceError `pool_not_found`, `cycle_not_found`
- */
+/** A page of the SIMs that a pool has armed in a cycle. @throws ServiceError `pool_not_found`, `cycle_not_found` */
 export async function armedSims(
   tx: TenantTx,
   poolId: number,

@@ -12,9 +12,7 @@ import { insertHold, openHoldOf } from './rows/guard-holds.ts'
 
 /** The room that a scope has in its hour. */
 interface Room {
-  /**
-   * Id of its open hold, which takes all later subjects too: they must not pass before it. Undefined if it has none.
-   */
+  /** Id of its open hold: it takes all later subjects, which must not pass before it. Undefined: there is none. */
   readonly open: number | undefined
   /** Subjects passed in the hour. */
   readonly used: number

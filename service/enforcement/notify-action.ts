@@ -41,10 +41,7 @@ interface Entry extends NamedSim {
   readonly endsAt: string | null
 }
 
-/**
- * Adds a notification of an action for people. A suspension that ended before its mail left is not mailed, nor is its
- * end.
- */
+/** Notifies people of an action; not of a suspension that ended before its mail left, nor of that one's end. */
 export async function notifyAction(tx: TenantTx, ask: SimRequest, entry: Entry): Promise<void> {
   const { action } = ask
   if (!isMailed(action)) return

@@ -13,10 +13,7 @@ import { cycleNamed, runningCycle, tenantSettings } from '../usage/rows/cycles.t
 import { readPoolFigures, rowFigures, rowIn } from '../usage/rows/figures.ts'
 import { poolRows, readEnforcedSim } from './rows/candidates.ts'
 
-/**
- * The most SIMs in one response. In a larger pool the SIMs picked first are suspended by the next read, and make room
- * for the others.
- */
+/** The most SIMs in one response. Those picked first are suspended by the next read, and make room for others. */
 const MOST_ROWS = 10_000
 
 /**
@@ -76,11 +73,7 @@ async function subjectOver(
   return since === undefined ? null : { subject: 'pool', since }
 }
 
-/**
- * A pool, as enforce-pool sees it: whether it is over, by how many bytes, and which SIMs to pick from.
- *
- * @throws ServiceError `pool_not_found`, `cycle_not_found`
- */
+/** A pool, as enforce-pool sees it. @throws ServiceError `pool_not_found`, `cycle_not_found` */
 export async function poolEnforcement(
   tx: TenantTx,
   poolId: number,

@@ -13,9 +13,7 @@ import { suspensionsToUndo } from './rows/undo.ts'
 
 /** Suspensions in a page. A page takes two requests, of a few seconds each at most. */
 const PAGE = 100
-/**
- * Pages in a run. Some thousand history events: two activities a page, and two for each SIM whose workflow has ended.
- */
+/** Pages in a run: some thousand history events, two activities a page and two for each SIM of an ended workflow. */
 const PAGES = 50
 
 /**

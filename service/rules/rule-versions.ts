@@ -9,11 +9,7 @@ import { inPlatform, type PlatformTx, type Store } from '../../store/tenancy.ts'
 import { type By, earlierRuleVersions, lockRules, type RuleSet, ruleSetOf, storeRuleSet } from './rows/rule-sets.ts'
 import { checkRules, putInForce, type RulesChange, rejected } from './rules-in-force.ts'
 
-/**
- * Checks a set with its examples, and stores it as a version not in force.
- *
- * @throws ServiceError `rules_rejected`
- */
+/** Checks a set with its examples, and stores it as a version not in force. @throws ServiceError `rules_rejected` */
 export async function pushRules(store: Store, given: readonly RuleSource[], by: By): Promise<{ version: number }> {
   const { files } = await checkRules(given)
   return inPlatform(store, async (tx) => {
@@ -33,22 +29,14 @@ export async function readVersion(tx: PlatformTx, version: number): Promise<Rule
   return set
 }
 
-/**
- * The rules of a stored version.
- *
- * @throws ServiceError `rules_version_not_found`; `rules_rejected` if this build refuses it
- */
+/** The rules of a stored version. @throws ServiceError `rules_version_not_found`, `rules_rejected` by this build */
 export async function checkVersion(tx: PlatformTx, version: number): Promise<readonly Rule[]> {
   const { rules, faults } = await loadStoredRules((await readVersion(tx, version)).files)
   if (faults.length > 0) throw rejected(faults)
   return rules
 }
 
-/**
- * Puts a stored version in force.
- *
- * @throws ServiceError `rules_version_not_found`, `rules_moved`, and `rules_rejected` if this build refuses it
- */
+/** Puts a stored version in force. @throws ServiceError `rules_version_not_found`, `rules_moved`, `rules_rejected` */
 export async function activateRuleVersion(store: Store, version: number, by: RulesChange): Promise<ChangedRules> {
   return inPlatform(store, async (tx) => {
     await lockRules(tx)

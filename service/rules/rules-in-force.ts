@@ -130,11 +130,7 @@ export interface CheckedRules {
   readonly files: readonly RuleSource[]
 }
 
-/**
- * Checks a set that comes in, with its examples.
- *
- * @throws ServiceError `rules_rejected` with every fault at once
- */
+/** Checks a set that comes in, with its examples. @throws ServiceError `rules_rejected` with every fault at once */
 export async function checkRules(given: readonly RuleSource[]): Promise<CheckedRules> {
   const files = given.map((source) => ({ ...source, text: withoutMark(source.text) }))
   const { faults, rules } = await loadRuleSet(files)

@@ -95,10 +95,7 @@ interface Seats {
   readonly tariffs: ReadonlyMap<number, Allowance>
 }
 
-/**
- * The SIM of the present line, with its pool and the figures that it is judged by. Sums over windows are 0: they are
- * not read.
- */
+/** The SIM of the present line, with its pool and figures. Sums over windows are 0: they are not read. */
 class JudgedLine extends SimLine implements SimFactRow {
   readonly #seats: Seats
   pool: PoolOfLimits | null = null

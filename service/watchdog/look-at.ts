@@ -39,9 +39,7 @@ export interface LookResult {
   readonly checks: ReadonlyMap<string, number>
   /** Subjects waiting after a failure, by their `subjectKey`. Suspects do not include them. */
   readonly heldBack: ReadonlySet<string>
-  /**
-   * The earliest instant at which time alone may change an answer; at most the end of the cycle. Epoch milliseconds.
-   */
+  /** The earliest instant at which time alone may change an answer; at most the cycle's end. Epoch milliseconds. */
   readonly flipsAt: number
   readonly cycle: Situation['moment']['cycle']
   /** Id of the first subject not looked at; null if there is none. */

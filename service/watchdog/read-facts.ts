@@ -56,12 +56,7 @@ export interface Situation extends Pick<Circumstances, 'moment' | 'silences' | '
   readonly isViewed: boolean
 }
 
-/**
- * Reads the situation. Opens the running cycle, if need be.
- *
- * @param at epoch milliseconds
- * @param ended an ended cycle. Default: the running one
- */
+/** Reads the situation. Opens the running cycle if need be. @param at epoch milliseconds @param ended an ended cycle */
 export async function readSituation(tx: TenantTx, at: number = tx.now.getTime(), ended?: Cycle): Promise<Situation> {
   return situationIn(tx, at, ended ?? (await currentCycle(tx, at)), false)
 }
@@ -159,10 +154,7 @@ export async function readTenant(
   return [{ kind: 'tenant', id: 0, row, facts: tenantFactsOf({ ...row, ...tickets, ...charges }, moment) }]
 }
 
-/**
- * Reads the latest changes of device of SIMs that count as found in another device, by SIM. Their facts have one
- * change.
- */
+/** Reads the latest changes of device of SIMs found in another device, by SIM. Their facts have one change. */
 function readDeviceChanges(
   tx: TenantTx,
   { at, cycle }: Moment,

@@ -43,11 +43,7 @@ interface SignalWish {
   readonly repeats: boolean
 }
 
-/**
- * The wish of a rule that covers a subject; null if it never suspends.
- *
- * @param isRefused this build refuses the rule set that should be in force, so an older one decides
- */
+/** What a rule wishes; null: it never suspends. @param isRefused this build refuses the newest set: an older decides */
 export function wishedOf(
   { outcome, decision, permission, stored }: DecidedAlert,
   subject: SubjectFacts,

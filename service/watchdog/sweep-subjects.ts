@@ -21,11 +21,7 @@ interface SweepSize {
   readonly page?: number | undefined
 }
 
-/**
- * Takes up changes of the rules, looks at the tenant's longest waiting shard, and evaluates the suspects.
- *
- * @returns whether another shard is due
- */
+/** Takes up changed rules, looks at the longest waiting shard, evaluates suspects. @returns whether another is due */
 export async function sweepSubjects(
   store: Store,
   options: EvaluationOptions,

@@ -39,10 +39,7 @@ interface TellingEntry {
   readonly grounds: Grounds | null
 }
 
-/**
- * Types of rules about the SIM itself, and about requests to the carrier. Their events are Connectivity; those of all
- * other rules are Billing.
- */
+/** Events of rules about the SIM itself, and about requests to the carrier, are Connectivity; all others Billing. */
 const CONNECTIVITY: ReadonlySet<string> = new Set(['imei-change', 'silent', 'tickets-failing'])
 
 /**
@@ -177,10 +174,7 @@ async function noticesOf(
   })
 }
 
-/**
- * Records for the operator the log entries, mails and suspensions that rules in shadow would have caused. Tenants do
- * not see it.
- */
+/** Records for the operator what rules in shadow would have logged, mailed and suspended. Tenants do not see it. */
 const tellShadow = (tx: TenantTx, batch: EvaluationBatch, { evaluations, withdrawals }: Decisions): Promise<void> =>
   insertShadowEntries(tx, [
     ...evaluations.flatMap((one) =>

@@ -139,9 +139,7 @@ const WAIT_MS = 60_000
 const newlyUndecidable = (evaluations: readonly Evaluation[]): Evaluation[] =>
   evaluations.filter(({ stored, decision: { next } }) => next.error !== null && (stored?.state.error ?? null) === null)
 
-/**
- * Notes for the operator that rules cannot be decided: once an hour for a rule, with a count of subjects and one error.
- */
+/** Notes for the operator that rules cannot be decided: hourly for a rule, with a count of subjects and one error. */
 async function noteUndecidable(tx: TenantTx, version: number, evaluations: readonly Evaluation[]): Promise<void> {
   const hour = tx.now.toISOString().slice(0, 'yyyy-mm-ddThh'.length)
   const byRule = Map.groupBy(newlyUndecidable(evaluations), ({ outcome }) => outcome.rule.name)

@@ -36,11 +36,7 @@ async function logAfter(tx: TenantTx, query: WatchdogLogQuery, after: Place | nu
   return rows
 }
 
-/**
- * Reads a page of the log, newest first, or the part after a cursor.
- *
- * @throws ServiceError invalid_request if `date` is not a day of the calendar, or the cursor is none
- */
+/** A page of the log, newest first, or after a cursor. @throws ServiceError `invalid_request`: wrong date or cursor */
 export function pageOfLog(tx: TenantTx, query: WatchdogLogQuery): Promise<Part<WatchdogLogEntry>> {
   const page = pageRequest(query)
   const from = sql`from watchdog_log where tenant_id = ${mine} ${matching(query)}`

@@ -22,11 +22,7 @@ export interface OpenAlert {
   readonly tag: string | null
 }
 
-/**
- * Reads a page of open alerts, by rule and subject. Alerts of other cycles are left out.
- *
- * @param cycleKey key of the running cycle
- */
+/** A page of open alerts, by rule and subject, without those of other cycles. @param cycleKey the running one */
 export async function pageOfOpenAlerts(tx: TenantTx, cycleKey: string, query: AlertQuery): Promise<Page<OpenAlert>> {
   const page = pageRequest(query)
   const of = (kind: SubjectKind, id: number | undefined): RawBuilder<unknown> =>

@@ -1,6 +1,4 @@
-/**
- * Counts the results of a replay next to those of the service. Reads the temporary tables, and the log of the tenant.
- */
+/** Counts the results of a replay beside those of the service, by the temporary tables and the tenant's log. */
 import { type RawBuilder, sql } from 'kysely'
 import type { BesideLog, Loud, RuleCounts } from '../../../domain/backtests/backtest.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'

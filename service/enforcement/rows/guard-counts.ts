@@ -23,10 +23,7 @@ const minuteOf = (at: Date): Date => new Date(Math.floor(at.getTime() / MINUTE_M
 const within = (tx: TenantTx, { what, rule, version, poolId }: CountScope) => sql`
   tenant_id = ${mine} and what = ${what} and rule = ${rule} and rule_version = ${version} and pool_id = ${poolId ?? 0}`
 
-/**
- * Counts those let through since the minute an hour ago: never fewer than in the last hour. Call under the lock of its
- * writers.
- */
+/** Counts those passed since the minute an hour ago: never too few. Call under the lock of its writers. */
 export async function countedInHour(tx: TenantTx, scope: CountScope): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select coalesce(sum(passed), 0)::integer as count from guard_counts

@@ -1,7 +1,4 @@
-/**
- * Counts the effects of rules on a tenant, and their later fate: from the logs, the audit trail, silences and
- * suspensions.
- */
+/** Counts the effects of rules on a tenant, and their fate: by logs, the audit trail, silences and suspensions. */
 import { sql } from 'kysely'
 import type { RuleFigures } from '../../../domain/rules/rule-coverage.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'

@@ -59,11 +59,7 @@ export async function lockRules(tx: PlatformTx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('simherd.rules'))`.execute(tx.q)
 }
 
-/**
- * Stores a set. The same content keeps the same version. Call with the rules locked.
- *
- * @returns its version, and whether it is new
- */
+/** Stores a set. The same content keeps the same version. Call with the rules locked. @returns also if it is new */
 export async function storeRuleSet(
   tx: PlatformTx,
   files: readonly RuleSource[],

@@ -44,10 +44,7 @@ interface Findings {
   readonly isPostponed: boolean
 }
 
-/**
- * @param only name of a rule; undefined: all for subjects of this kind
- * @throws ServiceError `sim_not_found`, `pool_not_found`, `rule_not_found`
- */
+/** @param only name of a rule @throws ServiceError `sim_not_found`, `pool_not_found`, `rule_not_found` */
 export async function explainSubject(
   tx: TenantTx,
   subject: Subject,

@@ -1,6 +1,4 @@
-/**
- * Reads the consequences of alerts: entries of the log, mails, tickets, workflows and holds, in their present state.
- */
+/** Reads the consequences of alerts: entries of the log, mails, tickets, workflows and holds, as they are now. */
 import { labelOf, TicketStatus, TicketType } from '../../../domain/codes.ts'
 import type { Consequences } from '../../../domain/rules/explanation.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'

@@ -109,10 +109,7 @@ function seatIn({ cycle, isEnded }: Pick<Moment, 'cycle' | 'isEnded'>) {
   return { seat: sql`m`, join, isProvisioned: sql`true` }
 }
 
-/**
- * Columns about the sighting `g` of the SIM `s`. They repeat the view sim_seen: a join with the view would join all
- * SIMs with themselves.
- */
+/** Columns about the sighting `g` of the SIM `s`, as in the view sim_seen: a join with it would join all SIMs. */
 export const SEEN = {
   imei: sql`case when g.imei_seen_at is null then s.imei else g.imei end`,
   deviceChanges: sql`coalesce(g.device_changes, 0)`,

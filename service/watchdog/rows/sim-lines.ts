@@ -67,10 +67,7 @@ export function eachLine(
   rows.rewind()
 }
 
-/**
- * The present line: a SIM next to one of its ledger rows. A SIM has a line for each of them, or a single one without
- * ledger row.
- */
+/** The present line: a SIM next to one of its ledger rows. A SIM has a line for each, or one line without any. */
 export class SimLine implements Own {
   readonly #rows: CopiedRows
   simId = 0
