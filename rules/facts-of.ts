@@ -106,11 +106,7 @@ const usagePct = ({ usageBytes, limitBytes }: UsedLimit): number | null =>
  */
 export function burnFacts(
   row: UsedLimit & Pick<WindowSums, 'shortBytes' | 'longBytes'>,
-  {
-    cycle,
-    knownTo,
-    windows,
-  }: Pick<Moment, 'cycle' | 'knownTo'> & { readonly windows: Pick<Windows, 'short' | 'long'> },
+  { cycle, knownTo, windows }: Pick<Moment, 'cycle' | 'knownTo'> & { windows: Pick<Windows, 'short' | 'long'> },
 ) {
   const elapsed = knownTo - cycle.startsAt
   const evenRate = row.limitBytes / lengthMs(cycle)

@@ -45,10 +45,7 @@ export function stepAbove(ladder: Ladder, value: number): number | null {
 }
 
 /** The level of a rule's alert. @param step highest reached step; without a ladder it does not matter */
-export function levelAt(
-  { level, ladder }: Pick<LadderRule, 'level' | 'ladder'>,
-  step: number | null | undefined,
-): LogLevel {
+export function levelAt({ level, ladder }: Pick<LadderRule, 'level' | 'ladder'>, step?: number | null): LogLevel {
   if (ladder === null) return level
   return ladder.steps.findLast(({ at }) => at <= (step ?? -Infinity))?.level ?? ladder.steps[0].level
 }

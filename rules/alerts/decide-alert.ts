@@ -77,12 +77,7 @@ export function decideAlert(asked: AlertQuestion): AlertDecision {
 }
 
 /** The decision on an alert whose rule is in shadow. @param would the decision if the rule were permitted everything */
-function inShadow(
-  decision: AlertDecision,
-  would: AlertDecision,
-  { suspended }: ShadowMarks,
-  asked: AlertQuestion,
-): AlertDecision {
+function inShadow(decision: AlertDecision, would: AlertDecision, { suspended }: ShadowMarks, asked: AlertQuestion) {
   const { next, wish } = would
   const { part, began } = next
   const isCut = wish === 'over' && asked.permission.shadow?.suspend === 'do' && suspended !== part

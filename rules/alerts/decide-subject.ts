@@ -164,11 +164,8 @@ function alertOf<A extends KeptAlert>(alerts: readonly A[], rule: string, scope:
 }
 
 /** Whether a decision has to be kept: an alert begins, or its state or scope is another. */
-export function changesAlert({
-  stored,
-  scope,
-  decision,
-}: Pick<DecidedAlert<KeptAlert>, 'stored' | 'scope' | 'decision'>): boolean {
+export function changesAlert(decided: Pick<DecidedAlert<KeptAlert>, 'stored' | 'scope' | 'decision'>): boolean {
+  const { stored, scope, decision } = decided
   const { next } = decision
   if (stored === null) return next.phase !== 'inactive' || next.error !== null
   return stored.scope !== scope || !isSame(stored.state, next)

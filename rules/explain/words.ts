@@ -37,10 +37,8 @@ function valueWords(
 }
 
 /** A comparison with its answer: `usagePct is 76.8 %: not at least 80 % (warningThresholdPct)`. */
-export function leafWords(
-  { fact, value, operator, operand, operandFact, result }: LeafExplanation,
-  subject: SubjectKind,
-) {
+export function leafWords(leaf: LeafExplanation, subject: SubjectKind): string {
+  const { fact, value, operator, operand, operandFact, result } = leaf
   const is = `${fact} is ${valueWords(fact, subject, value, [operand].flat())}`
   const named = operatorNamed(operator)
   if (named?.base === 'known') return is

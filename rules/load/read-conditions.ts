@@ -182,11 +182,7 @@ function readLeaf(value: Readonly<Record<string, unknown>>, place: Place): Leaf 
 }
 
 /** Finds the subject's fact with this name; reports any other name. */
-function readFact(
-  name: unknown,
-  pointer: string,
-  { subject, report }: Pick<Place, 'subject' | 'report'>,
-): Fact | undefined {
+function readFact(name: unknown, pointer: string, { subject, report }: Pick<Place, 'subject' | 'report'>) {
   const found = typeof name === 'string' ? factsOf(subject).get(name) : undefined
   const hint = found === undefined && typeof name === 'string' ? hintForFact(name, subject) : undefined
   if (found === undefined) report(pointer, name, `a fact of the subject ${subject}`, hint)

@@ -156,15 +156,9 @@ function missedMails(mails: NonNullable<Expectation['mails']>, played: PlayResul
   const due = played.notices.map((notice) => ({ ...notice, due: after(notice.dueAt, played) }))
   const wrong = mails.flatMap(({ at, notices }, n): Miss[] => {
     const there = due.filter((one) => isAt(at, one.due))
-    if (there.length === notices) return []
-    const got = there.map(({ rule, kind }) => `${rule} ${kind}`).join(', ')
-    return [
-      {
-        pointer: `/mails/${n}`,
-        expected: `${at} ${notices} notice(s)`,
-        got: `${there.length}${got === '' ? '' : `: ${got}`}`,
-      },
-    ]
+    const named = there.map(({ rule, kind }) => `${rule} ${kind}`).join(', ')
+    const got = named === '' ? '0' : `${there.length}: ${named}`
+    return there.length === notices ? [] : [{ pointer: `/mails/${n}`, expected: `${at} ${notices} notice(s)`, got }]
   })
   const others = due.filter((one) => !mails.some(({ at }) => isAt(at, one.due)))
   return [

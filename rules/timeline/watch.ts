@@ -152,12 +152,7 @@ export class Watch {
     return outcome
   }
 
-  #carryOut(
-    one: DecidedAlert<KeptAlert>,
-    subject: TimelineSubject,
-    facts: Facts,
-    { at, cycle, isEnded }: Moment,
-  ): void {
+  #carryOut(one: DecidedAlert<KeptAlert>, subject: TimelineSubject, facts: Facts, { at, cycle, isEnded }: Moment) {
     const { scope, decision } = one
     const { rule } = one.outcome
     const waiting = new Set(this.notices.filter(({ dueAt }) => dueAt > at).map(({ key }) => key))

@@ -50,29 +50,16 @@ export async function backtest(
   const store: Store = { db, clock, enqueue: () => undefined }
   const { files, version } = await filesOf(store, rules)
   const { billingCycle, first, last } = await cyclesOf(store, tenantId, cycles)
-  const replayed = await replay(
-    db,
-    {
-      tenantId,
-      billingCycle,
-      startsAt: first.startsAt,
-      endsAt: last.endsAt,
-      rules: { version: version ?? 1, files },
-    },
-    {
-      ...options,
-      onProgress: async (done, of) => {
-        if (clock() - began > MOST_MS)
-          throw new ServiceError(
-            'unavailable',
-            `The backtest has taken ${MOST_MS / 60_000} minutes: take fewer cycles.`,
-          )
-        await options.onProgress?.(done, of)
-      },
-    },
-  )
-  const span = { from: new Date(first.startsAt), until: new Date(last.endsAt - 1) }
-  const days = (last.endsAt - first.startsAt) / DAY_MS
+  const [{ startsAt }, { endsAt }] = [first, last]
+  const onProgress = async (done: number, of: number): Promise<void> => {
+    if (clock() - began > MOST_MS)
+      throw new ServiceError('unavailable', `The backtest has taken ${MOST_MS / 60_000} minutes: take fewer cycles.`)
+    await options.onProgress?.(done, of)
+  }
+  const question = { tenantId, billingCycle, startsAt, endsAt, rules: { version: version ?? 1, files } }
+  const replayed = await replay(db, question, { ...options, onProgress })
+  const span = { from: new Date(startsAt), until: new Date(endsAt - 1) }
+  const days = (endsAt - startsAt) / DAY_MS
   return inTenant(readOnly(store), tenantId, async (tx) => {
     const counts = await countsByRule(tx)
     const mails = await mailsByRecipient(tx)
@@ -80,7 +67,7 @@ export async function backtest(
     return {
       tenantId,
       from: span.from.toISOString(),
-      until: new Date(last.endsAt).toISOString(),
+      until: new Date(endsAt).toISOString(),
       version,
       records: replayed.records,
       seconds: Math.round((clock() - began) / 1000),
@@ -100,10 +87,7 @@ export async function backtest(
 }
 
 /** The files of the rules, and their version; null if they are not stored. */
-async function filesOf(
-  store: Store,
-  rules: BacktestRequest['rules'],
-): Promise<{ readonly files: readonly RuleSource[]; readonly version: number | null }> {
+async function filesOf(store: Store, rules: BacktestRequest['rules']) {
   if (rules !== null && typeof rules !== 'number') {
     const { files } = await checkRules(rules)
     return { files, version: null }
@@ -118,11 +102,7 @@ async function filesOf(
 }
 
 /** The cycles that ended last: the first and the last of them. */
-async function cyclesOf(
-  store: Store,
-  tenantId: string,
-  cycles: number,
-): Promise<{ billingCycle: string; first: Cycle; last: Cycle }> {
+async function cyclesOf(store: Store, tenantId: string, cycles: number) {
   if (!Number.isInteger(cycles) || cycles < 1 || cycles > MOST_CYCLES)
     throw new ServiceError('invalid_request', `cycles: got ${cycles}, expected 1 to ${MOST_CYCLES}`)
   const { billingCycle } = await inTenant(readOnly(store), tenantId, tenantSettings)

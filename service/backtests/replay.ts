@@ -88,14 +88,10 @@ const send: MailChannel['send'] = async () => ({ outcome: 'delivered', code: nul
  */
 export async function replay(db: Db, question: ReplayQuestion, options: ReplayOptions): Promise<ReplayResult> {
   const { tenantId, billingCycle, startsAt, endsAt, rules } = question
-  const usageFrom = new Date(startsAt - Math.max(LOOK_BACK_MS, endsAt - startsAt))
   // The end belongs to the next cycle.
-  const span: ReplaySpan = {
-    from: new Date(startsAt),
-    until: new Date(endsAt - 1),
-    usageFrom,
-    bucketMs: bucketMs(billingCycle),
-  }
+  const [from, until] = [new Date(startsAt), new Date(endsAt - 1)]
+  const usageFrom = new Date(startsAt - Math.max(LOOK_BACK_MS, endsAt - startsAt))
+  const span: ReplaySpan = { from, until, usageFrom, bucketMs: bucketMs(billingCycle) }
   const store: PlayedStore = {
     db,
     now: startsAt,
@@ -114,26 +110,21 @@ export async function replay(db: Db, question: ReplayQuestion, options: ReplayOp
         `got ${records} usage records, expected ${MOST_RECORDS} at most: take fewer cycles`,
       )
     await fillTables(tx, span)
-    await fillRules(tx, rules, span.from)
+    await fillRules(tx, rules, from)
     return records
   })
   await analyzeTemporaryTables(db)
   const evaluation = { ...options.evaluation, rules: rulesInForce() }
   const player = openPlayer(store, tenantId, { evaluation, mailer: { render: options.render, send } })
   const undecided = { records: 0, tickets: 0, settings: 0 }
-  const again: Again = {
-    store,
-    tenantId,
-    undecided,
-    done: 0,
-    last: { receivedAt: span.from, recordId: '\u{10FFFF}', at: 0 },
-  }
+  const last = { receivedAt: from, recordId: '\u{10FFFF}', at: 0 }
+  const again: Again = { store, tenantId, undecided, done: 0, last }
   await begin(again, span)
   await player.work()
   for (;;) {
     const after = new Date(store.now)
     const next = await inTenant(store, tenantId, (tx) => nextPastAt(tx, after))
-    if (next === null || next > span.until) break
+    if (next === null || next > until) break
     await player.moveTo(next.getTime())
     await doAgain(again, { after, through: next })
     await player.work()

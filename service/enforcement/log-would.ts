@@ -39,12 +39,7 @@ export async function logWould(store: Store, tenantId: string, onFailed?: OnFail
   }
 }
 
-async function logBatch(
-  store: Store,
-  tenantId: string,
-  batch: readonly WouldSuspendRow[],
-  onFailed?: OnFailed,
-): Promise<void> {
+async function logBatch(store: Store, tenantId: string, batch: readonly WouldSuspendRow[], onFailed?: OnFailed) {
   try {
     await inTenant(withLongTimeout(store), tenantId, (tx) => logAll(tx, batch))
   } catch (error) {
@@ -77,22 +72,16 @@ async function logAll(tx: TenantTx, read: readonly WouldSuspendRow[]): Promise<v
   const firing = await stillWould(tx, await takeWould(tx, read))
   const [first] = firing
   if (first === undefined) return
-  const picks = picked ?? firing.map(pickOf)
+  const picks: Pick[] = picked ?? firing.map((because) => ({ simId: because.id, because, excessBytes: null }))
   const sims = await toSuspend(tx, first, picks)
-  const known = await knownEntries(
-    tx,
-    picks.map(({ simId }) => keyOf(first, simId)),
-  )
+  const keys = picks.map(({ simId }) => keyOf(first, simId))
+  const known = await knownEntries(tx, keys)
   const fresh = picks.filter(({ simId }) => sims.has(simId) && !known.has(keyOf(first, simId)))
   if (fresh.length === 0) return
   const free = await passing(tx, first, fresh.length)
-  await insertLogEntries(
-    tx,
-    fresh.map((pick, n) => entryOf(pick, sims.get(pick.simId), n < free)),
-  )
+  const entries = fresh.map((pick, n) => entryOf(pick, sims.get(pick.simId), n < free))
+  await insertLogEntries(tx, entries)
 }
-
-const pickOf = (because: WouldSuspendRow): Pick => ({ simId: because.id, because, excessBytes: null })
 
 /** The SIMs that a pool's rule picks. */
 async function picksOf(tx: TenantTx, because: WouldSuspendRow): Promise<Pick[]> {
@@ -104,11 +93,7 @@ async function picksOf(tx: TenantTx, because: WouldSuspendRow): Promise<Pick[]> 
 }
 
 /** The SIMs that the last look before a suspension would let through, were the rule allowed to suspend. By id. */
-async function toSuspend(
-  tx: TenantTx,
-  { cycleKey }: WouldSuspendRow,
-  picks: readonly Pick[],
-): Promise<Map<number, SimToTake>> {
+async function toSuspend(tx: TenantTx, { cycleKey }: WouldSuspendRow, picks: readonly Pick[]) {
   const ids = picks.map(({ simId }) => simId)
   const allowed = { mode: WatchdogMode.Enforce, enforcementEnabled: true, overLimit: true, refused: false }
   const sims = (await simsToTake(tx, ids, cycleKey)).filter((sim) => refusalOf({ ...sim, ...allowed }) === null)

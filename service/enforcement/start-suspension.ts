@@ -38,7 +38,7 @@ type SuspendRequest = Extract<WorkflowRequest, { type: 'suspend-on-overage' }>
 export async function takeSuspendStart(
   tx: TenantTx,
   ask: StartSuspend,
-): Promise<SuspendStart & { readonly workflowId: string }> {
+): Promise<SuspendStart & { workflowId: string }> {
   if ((await readEnforcedSim(tx, ask.simId)) === undefined)
     throw new ServiceError('sim_not_found', `There is no SIM ${ask.simId}.`)
   const cycle = ask.cycle == null ? await currentCycle(tx) : await cycleNamed(tx, ask.cycle)
@@ -74,11 +74,6 @@ async function tryAgain(tx: TenantTx, workflowId: string): Promise<void> {
 
 export const suspendInputOf = (
   tenantId: string,
-  cycle: Cycle,
+  { key, endsAt }: Cycle,
   ask: Pick<SuspendOnOverageInput, 'simId' | 'rule' | 'ruleFile' | 'grace' | 'until'>,
-): SuspendOnOverageInput => ({
-  tenantId,
-  ...ask,
-  cycleKey: cycle.key,
-  cycleEndsAt: new Date(cycle.endsAt).toISOString(),
-})
+): SuspendOnOverageInput => ({ tenantId, ...ask, cycleKey: key, cycleEndsAt: new Date(endsAt).toISOString() })

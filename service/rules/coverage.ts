@@ -122,12 +122,7 @@ async function coveredKinds(tx: TenantTx, classes: readonly AnsweredClass[]): Pr
   })
 }
 
-async function figuresOf(
-  tx: TenantTx,
-  rules: readonly Rule[],
-  classes: readonly AnsweredClass[],
-  since: Date,
-): Promise<RuleFigures[]> {
+async function figuresOf(tx: TenantTx, rules: readonly Rule[], classes: readonly AnsweredClass[], since: Date) {
   const counts = await activityByRule(tx, since)
   const figures = rules.map(({ name, subject, event }): RuleFigures => {
     const { fired, firedInShadow, lastFiredAt, undone } = counts.get(name) ?? NO_ACTIVITY

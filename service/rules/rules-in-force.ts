@@ -102,13 +102,9 @@ export const inForceInstead = ({ version }: Pick<RulesInForce, 'version'>): stri
  * @param build version of the service
  * @returns the refused set, if this call noted it
  */
-export async function noteRefusedRules(
-  store: Store,
-  rules: ReadRules,
-  build: string,
-): Promise<RefusedRules | undefined> {
+export function noteRefusedRules(store: Store, read: ReadRules, build: string): Promise<RefusedRules | undefined> {
   return inPlatform(store, async (tx) => {
-    const inForce = await rules(tx)
+    const inForce = await read(tx)
     const { refused } = inForce
     if (refused === null) return undefined
     const body = { kind: 'rulesRefused' as const, ...refused, build, instead: inForceInstead(inForce) }

@@ -122,10 +122,8 @@ async function looking(scope: EvaluationScope, subjects: readonly Subject[]): Pr
 }
 
 /** Looks at a page. If its subjects cannot be looked at together, each needs an evaluation. */
-async function lookingAt(
-  { store, options, tenantId, ended }: EvaluationScope,
-  subjects: readonly Subject[],
-): Promise<PageOfLooks> {
+async function lookingAt(scope: EvaluationScope, subjects: readonly Subject[]): Promise<PageOfLooks> {
+  const { store, options, tenantId, ended } = scope
   try {
     return await inTenant(withLongTimeout(store), tenantId, (tx) => lookAt(tx, subjects, options, ended))
   } catch (error) {

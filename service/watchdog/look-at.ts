@@ -139,11 +139,7 @@ interface Judgement {
 }
 
 /** Judges subjects. @param gone SIMs no longer provisioned, pools deleted */
-async function judge(
-  { tx, situation, rules }: Look,
-  read: readonly SubjectFacts[],
-  gone: readonly Subject[],
-): Promise<Judgement> {
+async function judge({ tx, situation, rules }: Look, read: readonly SubjectFacts[], gone: readonly Subject[]) {
   const stored = await loadAlerts(tx, [...read, ...gone], scopesAt(situation.moment))
   const alerts = Map.groupBy(stored, subjectKey)
   const poolAlerts = await alertsOfSharedPools(tx, read, situation.moment)
@@ -220,13 +216,10 @@ function judging(
   }
 
   /** Adds to a verdict the signals that enforcement needs. */
-  function signalled(
-    subject: SubjectFacts,
-    verdict: SubjectVerdict<StoredAlert>,
-  ): Pick<Finding, 'verdict' | 'checkAt'> {
-    if (verdict.is !== 'unchanged') return { verdict: verdict.is, checkAt: NEVER }
+  function signalled(subject: SubjectFacts, found: SubjectVerdict<StoredAlert>): Pick<Finding, 'verdict' | 'checkAt'> {
+    if (found.is !== 'unchanged') return { verdict: found.is, checkAt: NEVER }
     let checkAt = NEVER
-    for (const one of verdict.decided) {
+    for (const one of found.decided) {
       checkAt = Math.min(checkAt, one.decision.nextCheckAt ?? NEVER)
       const wished = wishedOf(one, subject, isRefused)
       if (wished === null) continue

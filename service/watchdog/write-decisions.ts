@@ -54,22 +54,14 @@ export async function writeDecisions(
 }
 
 /** The removed subjects with alerts, by their name for people. */
-async function namedOf(
-  tx: TenantTx,
-  gone: readonly Subject[],
-  alerts: readonly StoredAlert[],
-): Promise<AlertSubject[]> {
-  const alerted = new Set(alerts.map(subjectKey))
+async function namedOf(tx: TenantTx, gone: readonly Subject[], stored: readonly StoredAlert[]) {
+  const alerted = new Set(stored.map(subjectKey))
   const left = gone.filter((subject) => alerted.has(subjectKey(subject)))
   if (left.length === 0) return []
   const idsOf = (kind: Subject['kind']) => left.flatMap((subject) => (subject.kind === kind ? subject.id : []))
   const names = { sim: await simLabels(tx, idsOf('sim')), pool: await poolNames(tx, idsOf('pool')), tenant: new Map() }
-  return left.map(({ kind, id }) => ({
-    kind,
-    id,
-    label: names[kind].get(id) ?? String(id),
-    poolId: kind === 'pool' ? id : null,
-  }))
+  const nameOf = ({ kind, id }: Subject): string => names[kind].get(id) ?? String(id)
+  return left.map(({ kind, id }) => ({ kind, id, label: nameOf({ kind, id }), poolId: kind === 'pool' ? id : null }))
 }
 
 function changed(
@@ -155,18 +147,11 @@ async function noteUndecidable(tx: TenantTx, version: number, evaluations: reado
 }
 
 /** Counts decisions. @param takenBack keys of the notices taken back */
-function decidedCounts(
-  { evaluations, withdrawals }: Decisions,
-  takenBack: ReadonlySet<string>,
-): Omit<DecidedCounts, 'subjects'> {
+function decidedCounts({ evaluations, withdrawals }: Decisions, takenBack: ReadonlySet<string>) {
   const decided = [
-    ...evaluations.map((one) => ({
-      rule: one.outcome.rule.name,
-      previous: one.stored?.state ?? null,
-      ...one.decision,
-    })),
-    ...withdrawals.map((one) => ({ rule: one.stored.rule, previous: one.stored.state, ...one.decision })),
-  ]
+    ...evaluations.map(({ outcome, ...one }) => ({ ...one, rule: outcome.rule.name })),
+    ...withdrawals.map((one) => ({ ...one, rule: one.stored.rule })),
+  ].map(({ rule, stored, decision }) => ({ rule, previous: stored?.state ?? null, ...decision }))
   return {
     alerts: decided
       .filter(({ previous, next }) => isOtherPhase(previous, next))

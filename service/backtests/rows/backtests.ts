@@ -34,10 +34,8 @@ export interface AskedBacktest {
   readonly files: readonly RuleSource[] | null
 }
 
-export async function insertBacktest(
-  tx: PlatformTx,
-  { tenantId, cycles, version, files }: AskedBacktest,
-): Promise<Backtest> {
+export async function insertBacktest(tx: PlatformTx, asked: AskedBacktest): Promise<Backtest> {
+  const { tenantId, cycles, version, files } = asked
   const { rows } = await sql<Row<Backtest>>`
     insert into backtests (tenant_id, version, files, cycles, actor, asked_at)
     values (${tenantId}, ${version}, ${files === null ? null : JSON.stringify(files)}::jsonb,
@@ -63,16 +61,10 @@ export async function countWaitingBacktests(tx: PlatformTx): Promise<number> {
 /** Reads a page of the backtests, the newest first. */
 export async function pageOfBacktests(tx: PlatformTx, query: PageQuery): Promise<Page<Backtest>> {
   const page = pageRequest(query)
-  const { rows, totalItems } = await readPage<Row<Backtest>>(
-    tx,
-    { columns, from: sql`from backtests`, orderBy: sql`id desc` },
-    page,
-  )
-  return toPage(
-    page,
-    totalItems,
-    rows.map((row) => shown<Backtest>(row)),
-  )
+  const list = { columns, from: sql`from backtests`, orderBy: sql`id desc` }
+  const { rows, totalItems } = await readPage<Row<Backtest>>(tx, list, page)
+  const items = rows.map((row) => shown<Backtest>(row))
+  return toPage(page, totalItems, items)
 }
 
 /** Reads a backtest with its report; undefined if there is none. */

@@ -16,22 +16,16 @@ export async function nextDueAt(tx: TenantTx): Promise<Date | null> {
 }
 
 /** Requests to Temporal after one of them, in their order. */
-export async function requestsAfter(
-  tx: TenantTx,
-  id: number,
-): Promise<{ readonly id: number; readonly request: OutboxRequest }[]> {
+export async function requestsAfter(tx: TenantTx, id: number): Promise<{ id: number; request: OutboxRequest }[]> {
   const { rows } = await sql<{ id: number; request: OutboxRequest }>`
     select id, request from workflow_outbox where tenant_id = ${mine} and id > ${id} order by id`.execute(tx.q)
   return rows
 }
 
-/** SIMs that the watchdog keeps suspended until a renewal that is now due, with the rule and the workflow. */
-export async function renewedSims(
-  tx: TenantTx,
-  cycleKey: string,
-): Promise<{ simId: number; rule: string; cycle: string; workflowId: string }[]> {
-  const { rows } = await sql<{ simId: number; rule: string; cycle: string; workflowId: string }>`
-    select sim_id as "simId", rule, cycle_key as cycle, workflow_id as "workflowId" from suspensions
+/** SIMs that the watchdog keeps suspended until a renewal that is now due: their workflows. */
+export async function renewedSims(tx: TenantTx, cycleKey: string): Promise<{ workflowId: string }[]> {
+  const { rows } = await sql<{ workflowId: string }>`
+    select workflow_id as "workflowId" from suspensions
      where tenant_id = ${mine} and closed_at is null and cause = 'watchdog' and until = 'renewal'
        and cycle_key < ${cycleKey} order by sim_id`.execute(tx.q)
   return rows

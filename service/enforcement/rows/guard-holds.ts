@@ -137,13 +137,10 @@ export async function pageOfHolds(tx: TenantTx, query: HoldQuery): Promise<Page<
     },
     page,
   )
-  return toPage(
-    page,
-    totalItems,
-    rows.map((row) => ({
-      ...row,
-      openedAt: row.openedAt.toISOString(),
-      decidedAt: row.decidedAt?.toISOString() ?? null,
-    })),
-  )
+  const shown = ({ openedAt, decidedAt, ...row }: ListedHold): Hold => ({
+    ...row,
+    openedAt: openedAt.toISOString(),
+    decidedAt: decidedAt?.toISOString() ?? null,
+  })
+  return toPage(page, totalItems, rows.map(shown))
 }

@@ -235,11 +235,7 @@ function explainedRule(rule: Rule, found: Findings, followed: Consequences = NOT
 const NOT_IN_FORCE = 'The rule is not in force: it was removed, or renamed.'
 
 /** An alert whose rule is no longer in force. */
-const removedRule = (
-  alert: StoredAlert,
-  { subject, mode }: Findings,
-  followed: Consequences = NOTHING_FOLLOWED,
-): ExplainedRule => ({
+const removedRule = (alert: StoredAlert, { subject, mode }: Findings, followed = NOTHING_FOLLOWED): ExplainedRule => ({
   ...undecided,
   rule: alert.rule,
   version: alert.ruleVersion,
@@ -252,12 +248,10 @@ const removedRule = (
 })
 
 /** Changes that would turn the rule: make it begin to hold, or end. */
-function nearestOf(
-  { outcome: { rule, met }, subject: { facts }, decision: { next } }: Evaluation,
-  batch: EvaluationBatch,
-) {
+function nearestOf({ outcome, subject: { facts }, decision }: Evaluation, batch: EvaluationBatch) {
+  const { rule, met } = outcome
   const { at: now, cycle } = batch.moment
-  const isToEnd = met || next.phase === 'firing'
+  const isToEnd = met || decision.next.phase === 'firing'
   const goal = goalOf(rule, isToEnd)
   const would = isToEnd ? 'ends' : 'holds'
   const ways = nearestMoves(goal, rule.subject, facts).map((moves): ExplainedRule['nearest'][number] => ({

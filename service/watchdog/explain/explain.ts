@@ -66,11 +66,7 @@ function noteOn({ key, grounds }: StoredEntry): string | null {
   return 'The entry says what was done. No rule decided it then, so there are no comparisons.'
 }
 
-async function ruleOf(
-  tx: TenantTx,
-  entry: StoredEntry & { readonly rule: string },
-  timeZone: string,
-): Promise<ExplainedRule> {
+async function ruleOf(tx: TenantTx, entry: StoredEntry & { rule: string }, timeZone: string): Promise<ExplainedRule> {
   const { key, rule, grounds, leaves, cycleKey, at, simId, poolId, ruleVersion } = entry
   const subject = subjectNamed(simId, poolId)
   const [followed] = await readFollowed(tx, subject, [

@@ -23,11 +23,7 @@ import { figuresOfPool } from '../../usage/rows/figures.ts'
 export const NO_USAGE: WindowSums = { shortBytes: 0, longBytes: 0, dayBytes: 0, weekBytes: 0, dayMessages: 0 }
 
 /** Sums the usage of pools over the windows, by id: from time buckets. A pool without usage is left out. */
-export const poolWindowSums = (
-  tx: TenantTx,
-  ids: readonly number[],
-  windows: Windows,
-): Promise<Map<number, WindowSums>> =>
+export const poolWindowSums = (tx: TenantTx, ids: readonly number[], windows: Windows) =>
   sumsOver(
     tx,
     windows,
@@ -42,11 +38,7 @@ export const poolWindowSums = (
  * Sums the usage of SIMs over the windows, by id: from the records, because a SIM has few. The sums are those of time
  * buckets, because windows begin with one. A SIM without usage is left out.
  */
-export const simWindowSums = (
-  tx: TenantTx,
-  ids: readonly number[],
-  windows: Windows,
-): Promise<Map<number, WindowSums>> =>
+export const simWindowSums = (tx: TenantTx, ids: readonly number[], windows: Windows) =>
   sumsOver(
     tx,
     windows,
