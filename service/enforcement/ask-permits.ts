@@ -12,7 +12,7 @@ import { markDue } from '../../store/due.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { delayOrders, lockAlerts } from '../alerts/rows/alerts.ts'
 import { knownPool } from '../pools/rows/pools.ts'
-import { activeRuleVersion } from '../rules/rows/rule-sets.ts'
+import { activeRuleSet, activeRuleVersion, sourceOfRule } from '../rules/rows/rule-sets.ts'
 import { cycleNamed } from '../usage/rows/cycles.ts'
 import { readFeed } from '../usage/rows/feed.ts'
 import { pass } from './guard.ts'
@@ -60,9 +60,10 @@ export async function askPermits(tx: TenantTx, ask: PermitRequest, readsUsage: R
     const ids = permits.map(({ simId }) => simId)
     const { passed, held, hold } = await pass(tx, scope, ids, { kind: 'sim', cycle })
     await insertPermits(tx, scope, passed, { workflowId, holdId: null })
-    if (hold !== null) {
-      await insertPermits(tx, scope, held, { workflowId, holdId: hold.id })
-      if (hold.isNew) await tellHold(tx, scope, { hold, waiting: held.length, cycle, version })
+    if (hold !== null) await insertPermits(tx, scope, held, { workflowId, holdId: hold.id })
+    if (hold?.isNew === true) {
+      const { file = '' } = sourceOfRule(await activeRuleSet(tx), rule) ?? {}
+      await tellHold(tx, scope, { hold, waiting: held.length, cycle, version, file })
     }
     answer.granted.push(...passed)
     answer.held.push(...held)

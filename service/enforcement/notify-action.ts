@@ -9,7 +9,7 @@ import { toMB } from '../../domain/units.ts'
 import { insertNotifications, takeBackNotifications } from '../../store/notifications.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { poolName } from '../pools/rows/pools.ts'
-import type { RuleSet } from '../rules/rows/rule-sets.ts'
+import { type RuleSet, sourceOfRule } from '../rules/rows/rule-sets.ts'
 import type { NamedSim } from '../sims/rows/sims.ts'
 import { suspendedUntil } from '../sims/rows/suspensions.ts'
 import { findTenant } from '../tenants/rows/tenants.ts'
@@ -101,7 +101,7 @@ async function notificationOf(
 
 /** The file of a rule, and whether it is about pools: it has then suspended the SIM for its pool. */
 function ruleOf(rules: RuleSet | undefined, name: string | null): { file: string; isOfPools: boolean } {
-  const source = rules?.files.find(({ file }) => file.endsWith(`/${name}.json`))
+  const source = sourceOfRule(rules, name)
   if (source === undefined) return { file: '', isOfPools: false }
   const { subject }: { readonly subject?: unknown } = JSON.parse(source.text)
   return { file: source.file, isOfPools: subject === 'pool' }

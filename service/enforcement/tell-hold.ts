@@ -10,7 +10,6 @@ import { insertLogEntries } from '../../store/log.ts'
 import { insertNotifications, rewriteNotification } from '../../store/notifications.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { poolName } from '../pools/rows/pools.ts'
-import { activeRuleSet } from '../rules/rows/rule-sets.ts'
 import { findTenant } from '../tenants/rows/tenants.ts'
 import { tenantSettings } from '../usage/rows/cycles.ts'
 import type { TakenHold } from './guard.ts'
@@ -21,8 +20,9 @@ interface HeldNews {
   readonly waiting: number
   /** The hold lapses with its cycle. */
   readonly cycle: Pick<Cycle, 'endsAt'>
-  /** Version of the rules in force. */
+  /** Version of the rules in force, and the file of the rule. */
   readonly version: number
+  readonly file: string
 }
 
 export async function tellHold(tx: TenantTx, scope: GuardScope, news: HeldNews): Promise<void> {
@@ -62,7 +62,7 @@ export const tellMoreOfHold = async (tx: TenantTx, scope: GuardScope, news: Held
 
 async function noticeOf(tx: TenantTx, scope: GuardScope, news: HeldNews): Promise<AlertNotification> {
   const { rule, poolId } = scope
-  const { hold, version } = news
+  const { hold, version, file } = news
   const tenant = await findTenant(tx)
   const { timeZone } = await tenantSettings(tx)
   const label = poolId === null ? (tenant?.name ?? tx.tenantId) : ((await poolName(tx, poolId)) ?? String(poolId))

@@ -71,9 +71,12 @@ async function beyondLimit(
   asking: readonly Evaluation[],
 ): Promise<[Evaluation, number][]> {
   const scope = alertsOf(rule, cycle)
-  const { held, hold } = await pass(tx, scope, asking, { kind: asking[0]?.about.kind ?? 'sim', cycle })
+  const [first] = asking
+  if (first === undefined) return []
+  const { held, hold } = await pass(tx, scope, asking, { kind: first.about.kind, cycle })
   if (hold === null) return []
   const waiting = await addHeld(tx, hold.id, held.length)
-  await (hold.isNew ? tellHold : tellMoreOfHold)(tx, scope, { hold, waiting, cycle, version })
+  const news = { hold, waiting, cycle, version, file: first.outcome.rule.file }
+  await (hold.isNew ? tellHold : tellMoreOfHold)(tx, scope, news)
   return held.map((one) => [one, hold.id])
 }

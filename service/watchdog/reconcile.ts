@@ -23,7 +23,6 @@ import { rememberStarts, requestWorkflows } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { endPermits, lockGuard } from '../enforcement/rows/permits.ts'
 import { noteWould, type WouldSuspendRow } from '../enforcement/rows/would.ts'
-import { suspendInputOf } from '../enforcement/start-suspension.ts'
 import type { EvaluationOptions } from './evaluation-options.ts'
 import type { EvaluationBatch, Situation } from './read-facts.ts'
 
@@ -166,18 +165,13 @@ export async function reconcile(
   })
   const requests = sent.flatMap(({ desired, signal }) => requestOf(batch, desired, signal) ?? [])
   await endClearedPermits(tx, batch.moment.cycle, all, sent)
-  const first = await rememberStarts(
-    tx,
-    requests.filter(({ signal }) => signal === 'overLimit').map(({ workflowId }) => workflowId),
-  )
-  await requestWorkflows(
-    tx,
-    requests.map((request) =>
-      first.has(request.workflowId)
-        ? request
-        : { do: 'signal' as const, workflowId: request.workflowId, signal: request.signal },
-    ),
-  )
+  const starting = requests.filter(({ signal }) => signal === 'overLimit').map(({ workflowId }) => workflowId)
+  const first = await rememberStarts(tx, starting)
+  const asked = requests.map((request): WorkflowRequest => {
+    const { workflowId, signal } = request
+    return first.has(workflowId) ? request : { do: 'signal', workflowId, signal }
+  })
+  await requestWorkflows(tx, asked)
   await noteWould(tx, wouldOf(batch, sent))
   return { sent, again }
 }
@@ -193,14 +187,12 @@ function requestOf(
   const workflowId = isPool ? enforcePoolId(tenantId, id, cycle.key) : suspendOnOverageId(tenantId, id, cycle.key)
   if (suspend === null || signal !== 'overLimit') return { do: 'signal', workflowId, signal }
   const { target, grace = 'PT0S', until } = suspend
-  const common = { rule: rule.name, ruleFile: rule.file, grace, until }
-  if (!isPool) {
-    const input = suspendInputOf(tenantId, cycle, { ...common, simId: id })
-    return { do: 'signalWithStart', type: 'suspend-on-overage', workflowId, input, signal }
-  }
-  const cycleEndsAt = new Date(cycle.endsAt).toISOString()
-  const input = { tenantId, poolId: id, cycleKey: cycle.key, cycleEndsAt, target, ...common }
-  return { do: 'signalWithStart', type: 'enforce-pool', workflowId, input, signal }
+  const inCycle = { tenantId, cycleKey: cycle.key, cycleEndsAt: new Date(cycle.endsAt).toISOString() }
+  const input = { ...inCycle, rule: rule.name, ruleFile: rule.file, grace, until }
+  const start = { do: 'signalWithStart', workflowId, signal } as const
+  return isPool
+    ? { ...start, type: 'enforce-pool', input: { ...input, poolId: id, target } }
+    : { ...start, type: 'suspend-on-overage', input: { ...input, simId: id } }
 }
 
 /** Ends the permits of cleared alerts. If the watchdog stands down, withdraws the held ones. */

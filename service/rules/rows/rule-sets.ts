@@ -38,6 +38,9 @@ export async function activeRuleSet(tx: TenantTx | PlatformTx): Promise<RuleSet 
   return version === undefined ? undefined : ruleSetOf(tx, version)
 }
 
+export const sourceOfRule = (set: RuleSet | undefined, rule: string | null): RuleSource | undefined =>
+  set?.files.find(({ file }) => file.endsWith(`/${rule}.json`))
+
 /** Versions in force before the current one, the latest first. */
 export async function earlierRuleVersions(tx: TenantTx | PlatformTx): Promise<number[]> {
   const { rows } = await sql<{ version: number }>`
