@@ -3,7 +3,7 @@
 import { type BacktestReport, MOST_CYCLES } from '../../domain/backtests/backtest.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
-import { type Cycle, cycleAt, previousCycle } from '../../domain/time/cycle.ts'
+import { cycleAt, previousCycle } from '../../domain/time/cycle.ts'
 import { type Db, inPlatform, inTenant, readOnly, type Store } from '../../store/tenancy.ts'
 import { activeRuleVersion, ruleSetOf } from '../rules/rows/rule-sets.ts'
 import { checkRules } from '../rules/rules-in-force.ts'

@@ -2,7 +2,6 @@
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { type AlertState, isFiring, type StoredAlert, scopesAt } from '../../rules/alerts/alert-state.ts'
 import {
-  type AlertSubject,
   type Decisions,
   decideAll,
   type EvaluatedSubject,
