@@ -6,7 +6,7 @@ import { insertEvent } from '../../store/events.ts'
 import { lookAtAll } from '../../store/shards.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { lockTenant } from '../tenants/rows/tenants.ts'
-import { readEnforcementSettings, writeEnforcementSettings } from './rows/guard-counts.ts'
+import { readEnforcementSettings, writeEnforcementSettings } from './rows/guard.ts'
 
 /**
  * Switches enforcement on or off, and changes the limits of the guard. A switch marks every subject due. Once it is

@@ -7,8 +7,7 @@ import { insertEvent } from '../../store/events.ts'
 import { insertLogEntries } from '../../store/log.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { lockAlerts } from '../alerts/rows/alerts.ts'
-import { forgetCounts } from './rows/guard-counts.ts'
-import { countWaiting, heldIn, lockHold, markDecided, markWaitingDue } from './rows/guard-holds.ts'
+import { countWaiting, forgetCounts, heldIn, lockHold, markDecided, markWaitingDue } from './rows/guard.ts'
 import { answerHeld, heldBy, lockGuard } from './rows/permits.ts'
 
 const DECISIONS = {

@@ -7,8 +7,14 @@ import type { Cycle } from '../../domain/time/cycle.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { countPools, countSims } from '../../store/counts.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { addCount, type CountScope, countedInHour, readEnforcementSettings } from './rows/guard-counts.ts'
-import { insertHold, openHoldOf } from './rows/guard-holds.ts'
+import {
+  addCount,
+  type CountScope,
+  countedInHour,
+  insertHold,
+  openHoldOf,
+  readEnforcementSettings,
+} from './rows/guard.ts'
 
 /** The room that a scope has in its hour. */
 interface Room {

@@ -18,7 +18,7 @@ import { inTenant, type Store, type TenantTx, withLongTimeout } from '../../stor
 import { readRoom } from './guard.ts'
 import { poolEnforcement } from './read-enforcement.ts'
 import { type SimToTake, simsToTake } from './rows/candidates.ts'
-import { addCount } from './rows/guard-counts.ts'
+import { addCount } from './rows/guard.ts'
 import { lockGuard } from './rows/permits.ts'
 import { dueWould, postponeWould, stillWould, takeWould, type WouldSuspendRow } from './rows/would.ts'
 

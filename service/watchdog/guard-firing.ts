@@ -12,7 +12,7 @@ import { holdOf } from '../../rules/alerts/guard.ts'
 import { subjectKey } from '../../rules/alerts/subject.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { pass } from '../enforcement/guard.ts'
-import { addHeld, holdStates } from '../enforcement/rows/guard-holds.ts'
+import { addHeld, holdStates } from '../enforcement/rows/guard.ts'
 import { tellHold, tellMoreOfHold } from '../enforcement/tell-hold.ts'
 import type { EvaluationBatch } from './read-facts.ts'
 

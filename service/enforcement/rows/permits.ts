@@ -5,7 +5,7 @@ import type { GuardScope } from '../../../domain/enforcement/guard.ts'
 import type { GuardSignal } from '../../../domain/temporal/signals.ts'
 import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
-import type { HoldRow } from './guard-holds.ts'
+import type { HoldRow } from './guard.ts'
 
 export type PermitState = 'granted' | 'held' | 'discarded'
 

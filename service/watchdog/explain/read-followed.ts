@@ -4,7 +4,7 @@ import type { Consequences } from '../../../domain/rules/explanation.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Subject } from '../../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
-import { holdStates } from '../../enforcement/rows/guard-holds.ts'
+import { holdStates } from '../../enforcement/rows/guard.ts'
 import { actionsSince, entriesOf, noticesOf, type StoredEntry, ticketsOf, workflowsOf } from '../rows/followed.ts'
 
 /** Most items shown of each kind, the newest ones. */

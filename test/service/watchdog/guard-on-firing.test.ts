@@ -6,7 +6,7 @@ import type { EnforcementChange } from '../../../domain/enforcement/guard.ts'
 import { MB } from '../../../domain/units.ts'
 import { changeEnforcement } from '../../../service/enforcement/change-enforcement.ts'
 import { decideHold } from '../../../service/enforcement/decide-hold.ts'
-import { pageOfHolds } from '../../../service/enforcement/rows/guard-holds.ts'
+import { pageOfHolds } from '../../../service/enforcement/rows/guard.ts'
 import { evaluateAll } from '../../../service/watchdog/evaluate-all.ts'
 import { aWorld, firesOn, inStage, OVERAGE, only, WARNING, type WorldOptions, withParams } from './alert-world.ts'
 
