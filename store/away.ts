@@ -18,9 +18,9 @@ export function isAway(error: unknown): boolean {
   return /Connection terminated|is not queryable|timeout exceeded when trying to connect/.test(error.message)
 }
 
-/** Whether a statement waited for a lock too long: the server is there, but another transaction holds the lock. */
-export const isLockTimeout = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === '55P03'
+export const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code
 
-export const isDiskFull = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === '53100'
+/** Whether a statement waited for a lock too long: the server is there, but another transaction holds the lock. */
+export const isLockTimeout = (error: unknown): boolean => hasCode(error, '55P03')
+export const isDiskFull = (error: unknown): boolean => hasCode(error, '53100')

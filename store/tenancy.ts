@@ -6,6 +6,7 @@
  */
 import { type Kysely, type KyselyPlugin, sql, type Transaction } from 'kysely'
 import type { Job } from '../domain/jobs.ts'
+import { hasCode } from './away.ts'
 import { kept, patient } from './kept.ts'
 import { openTally, type Tally, tallies } from './tally.ts'
 import type { Turns } from './turns.ts'
@@ -121,7 +122,7 @@ export interface TenantTx {
 type JobWithoutTenant = Job extends infer B ? (B extends Job ? Omit<B, 'tenantId'> : never) : never
 
 /** Whether PostgreSQL ended this transaction to resolve a deadlock. It is then run again. */
-const isDeadlock = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '40P01'
+const isDeadlock = (error: unknown): boolean => hasCode(error, '40P01')
 
 /** Does preparatory work in separate transactions. @param until how long to wait, by `performance.now()` */
 type First = (store: Store, tenantId: string, until: number) => Promise<void>

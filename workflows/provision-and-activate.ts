@@ -177,22 +177,15 @@ async function follow(kind: Step, run: Run, wait: Wait): Promise<Failure | null>
   const { tenantId } = input
   const behind = kind === 'provision' ? tickets.activate : null
   const ticket = { tenantId, ticketId, ...(behind === null ? {} : { behind }) }
-  const why = await ending(wait(run, ticket, () => withdraws(kind, cancel)))
+  // An undo, once begun, runs to its end.
+  const withdraw = () => cancel.requested && kind !== 'unassign'
+  const why = await wait(run, ticket, withdraw).then(
+    ({ status, code, detail }) => (status === 'complete' ? null : { code, detail }),
+    failureOf,
+  )
   timeline.goesOn()
   timeline.done(kind, why === null ? 'complete' : wordsOf(why), ticketId)
   return why && { step: kind, ticketId, ...why }
-}
-
-/** Whether a cancel withdraws the ticket of a step. An undo, once begun, runs to its end. */
-const withdraws = (kind: Step, cancel: Cancel): boolean => cancel.requested && kind !== 'unassign'
-
-async function ending(end: Promise<TicketEnd>): Promise<Pick<Failure, 'code' | 'detail'> | null> {
-  try {
-    const { status, code, detail } = await end
-    return status === 'complete' ? null : { code, detail }
-  } catch (error) {
-    return failureOf(error)
-  }
 }
 
 /** Unassigns the SIM that this run has provisioned. A cancel during the undo changes nothing. */

@@ -224,11 +224,10 @@ async function end(batch: Batch): Promise<ProvisionInBulkResult> {
   const { tenantId, batchId } = input
   timeline.goesOn()
   const closed = await short.endBatch({ tenantId, batchId })
-  const { activated, alreadyActive, cancelled } = closed.counts
-  Object.assign(batch.ended, pickEnded(closed.counts))
-  const failed = closed.total - activated - alreadyActive - cancelled
-  timeline.done('end', `${activated + alreadyActive} of ${closed.total} SIM(s) active`)
+  const { waiting: _, running: __, ...ended } = closed.counts
+  Object.assign(batch.ended, ended)
+  const active = ended.activated + ended.alreadyActive
+  const failed = closed.total - active - ended.cancelled
+  timeline.done('end', `${active} of ${closed.total} SIM(s) active`)
   return { outcome: cancel.requested ? 'cancelled' : failed > 0 ? 'doneWithFailures' : 'done', ...closed }
 }
-
-const pickEnded = ({ waiting: _, running: __, ...ended }: BatchCounts): EndCounts => ended

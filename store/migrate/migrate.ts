@@ -6,7 +6,7 @@
  */
 import { sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
-import { isDiskFull, isLockTimeout } from '../away.ts'
+import { hasCode, isDiskFull, isLockTimeout } from '../away.ts'
 import { connect } from '../connect.ts'
 import type { Db } from '../tenancy.ts'
 import { type MigrationFile, namesOfThisRelease, readAllFiles, statementsOf } from './migration-files.ts'
@@ -177,7 +177,7 @@ export async function pendingMigrations(db: Db): Promise<string[]> {
 }
 
 /** Whether a migration itself refuses the database, with instructions. */
-const isRefused = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'P0001'
+const isRefused = (error: unknown): boolean => hasCode(error, 'P0001')
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : JSON.stringify(error))
 
