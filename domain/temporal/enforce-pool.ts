@@ -1,10 +1,6 @@
 /** Input and state of enforce-pool. */
-import type { SuspendedUntil } from './suspend-on-overage.ts'
+import type { SuspendedUntil, SuspendTarget } from './suspend-on-overage.ts'
 import type { Timeline } from './timeline.ts'
-
-/** Which SIMs a rule suspends. A SIM's rule has only `self`; a pool's rule has the other three. */
-export const SUSPEND_TARGETS = ['self', 'largestExcess', 'aboveShare', 'all'] as const
-export type SuspendTarget = (typeof SUSPEND_TARGETS)[number]
 
 export interface EnforcePoolInput {
   readonly tenantId: string

@@ -6,6 +6,10 @@ import type { Timeline } from './timeline.ts'
 export const SUSPENDED_UNTIL = ['renewal', 'manual'] as const
 export type SuspendedUntil = (typeof SUSPENDED_UNTIL)[number]
 
+/** Which SIMs a rule suspends. A SIM's rule has only `self`; a pool's rule has the other three. */
+export const SUSPEND_TARGETS = ['self', 'largestExcess', 'aboveShare', 'all'] as const
+export type SuspendTarget = (typeof SUSPEND_TARGETS)[number]
+
 export interface SuspendOnOverageInput {
   readonly tenantId: string
   readonly simId: number

@@ -1,6 +1,6 @@
 /** Picks the SIMs to stop when a pool's rule suspends. Pure; bytes are whole. */
 import type { PoolEnforcement, PoolRow } from '../../domain/enforcement/enforcement.ts'
-import type { SuspendTarget } from '../../domain/temporal/enforce-pool.ts'
+import type { SuspendTarget } from '../../domain/temporal/suspend-on-overage.ts'
 
 export interface SimPick {
   /** Ids of the SIMs to stop, the largest excess first, without stopped SIMs. */

@@ -1,6 +1,6 @@
 /** Suspensions that rules may only log: a work list, one row for a rule and a subject. */
 import { sql } from 'kysely'
-import type { SuspendTarget } from '../../../domain/temporal/enforce-pool.ts'
+import type { SuspendTarget } from '../../../domain/temporal/suspend-on-overage.ts'
 import { fromCoded, type Subject, type SubjectCode, toCoded } from '../../../domain/watchdog/subject.ts'
 import { mine, type PlatformTx, type TenantTx } from '../../../store/tenancy.ts'
 
