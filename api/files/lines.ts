@@ -1,8 +1,7 @@
 /** Reads the records of NDJSON in bounded memory. An endless line never fills it. */
 import { isUtf8 } from 'node:buffer'
-import { Unreadable } from '../../domain/files/unreadable.ts'
 import { withoutMark } from '../../domain/files/utf8.ts'
-import { Waste } from '../../domain/files/waste.ts'
+import { Unreadable, Waste } from '../../domain/files/waste.ts'
 import { readJson } from '../../domain/json.ts'
 import { NOT_UTF8 } from './utf8-parts.ts'
 

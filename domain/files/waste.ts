@@ -1,5 +1,23 @@
-/** Bounds the useless parts of a file: blank lines, faulty records. */
+/** Useless parts of files: unreadable records and blank lines, and how many of them a file may have. */
 import { ServiceError } from '../errors.ts'
+
+/** Takes the place of an unreadable record, with the reason. */
+export class Unreadable {
+  /** Its first line, from 1. */
+  readonly line: number
+  /** Such as `is longer than 65536 bytes`. */
+  readonly why: string
+
+  constructor(line: number, why: string) {
+    this.line = line
+    this.why = why
+  }
+
+  /** Why, with the line. */
+  toString(): string {
+    return `line ${this.line}: ${this.why}`
+  }
+}
 
 /** Useless parts that any file may have. Beyond it, a file may have one for each useful line or record. */
 const MOST_WASTE = 1000

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { ifDayZero } from '../files/spreadsheet.ts'
-import { Unreadable } from '../files/unreadable.ts'
+import { Unreadable } from '../files/waste.ts'
 import { withoutFiller } from '../identifiers.ts'
 import { instantMs } from '../instant.ts'
 import { Iccid } from '../schema.ts'

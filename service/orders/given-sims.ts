@@ -1,7 +1,7 @@
 /** The SIMs that a request brings for an order: all of them become SIMs of the estate, or none. */
 import { labelOf, SimType } from '../../domain/codes.ts'
 import { type FieldError, ServiceError } from '../../domain/errors.ts'
-import { Unreadable } from '../../domain/files/unreadable.ts'
+import { Unreadable } from '../../domain/files/waste.ts'
 import type { SimsOfOrder } from '../../domain/orders/order.ts'
 import type { NewSim } from '../../domain/sims/sim.ts'
 import type { TenantTx } from '../../store/tenancy.ts'

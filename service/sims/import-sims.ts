@@ -1,7 +1,6 @@
 /** Imports SIMs: delivered ones, and those already in use at the carrier. */
 import { SimStatus } from '../../domain/codes.ts'
-import { Unreadable } from '../../domain/files/unreadable.ts'
-import { Waste } from '../../domain/files/waste.ts'
+import { Unreadable, Waste } from '../../domain/files/waste.ts'
 import type { ImportedSim, ImportPreview, ImportResult, ImportTotals, Rejection } from '../../domain/sims/sim-import.ts'
 import { MOST_TOTAL } from '../../domain/usage/usage-record.ts'
 import { noteCreated } from '../../store/audit.ts'

@@ -4,7 +4,7 @@
  */
 import { Compile } from 'typebox/compile'
 import { ServiceError } from '../../domain/errors.ts'
-import { Unreadable } from '../../domain/files/unreadable.ts'
+import { Unreadable } from '../../domain/files/waste.ts'
 import { ICCID, withoutFiller } from '../../domain/identifiers.ts'
 import { controlFault } from '../../domain/text.ts'
 import {

@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { type FileRecord, recordsOfLines } from '../../../api/files/lines.ts'
 import { recordsOfTable, type Table } from '../../../api/files/tables.ts'
-import { Unreadable } from '../../../domain/files/unreadable.ts'
+import { Unreadable } from '../../../domain/files/waste.ts'
 import { Iccid, Id, optional } from '../../../domain/schema.ts'
 import { Tag } from '../../../domain/sims/sim.ts'
 
