@@ -1,4 +1,4 @@
-/** Faults of texts: for the database, for labels, and for e-mail addresses. Imports nothing. */
+/** Texts: what PostgreSQL can store, and faults of labels and e-mail addresses. Imports nothing. */
 
 /** Whether PostgreSQL can store a text unchanged: without U+0000 and without halves of surrogate pairs. */
 export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()

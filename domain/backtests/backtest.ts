@@ -1,8 +1,7 @@
 /** Backtests: what rules would have done in past billing cycles of a tenant, as the internal interface has it. */
 import { type Static, Type } from 'typebox'
-import { Actor } from '../caller.ts'
 import { RuleVersion } from '../rules/rule-change.ts'
-import { Count, Id, Instant, nullable, oneOf, strictObject, Text } from '../schema.ts'
+import { Actor, Count, Id, Instant, nullable, oneOf, strictObject, Text } from '../schema.ts'
 import { SUBJECT_KINDS } from '../watchdog/subject.ts'
 
 export const MOST_CYCLES = 3

@@ -1,7 +1,6 @@
 /** Changes of the rules, and their history, as the internal interface has them. */
 import { type Static, Type } from 'typebox'
-import { Actor, RequestId } from '../caller.ts'
-import { Instant, Label, nullable, oneOf, strictObject, Text } from '../schema.ts'
+import { Actor, Instant, Label, nullable, oneOf, RequestId, strictObject, Text } from '../schema.ts'
 
 export const RuleVersion = Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Version of the rules' })
 

@@ -1,8 +1,7 @@
 /** The audit trail of the internal interface. */
 import { type Static, Type } from 'typebox'
-import { Actor, KeyId, RequestId } from '../caller.ts'
 import { DateFilter, pageQuery } from '../page.ts'
-import { Id, Instant, nullable, oneOf, strictObject } from '../schema.ts'
+import { Actor, Id, Instant, KeyId, nullable, oneOf, RequestId, strictObject } from '../schema.ts'
 
 /** Things that a caller can change, and the activation codes of eSIMs, which a caller can read. */
 export const AUDIT_SUBJECTS = [

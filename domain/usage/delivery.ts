@@ -1,8 +1,7 @@
 /** Deliveries of usage, as the internal interface shows them. */
 import { type Static, Type } from 'typebox'
-import { Actor, KeyId, RequestId } from '../caller.ts'
 import { DateFilter, pageQuery } from '../page.ts'
-import { Count, Id, Instant, nullable, oneOf, strictObject } from '../schema.ts'
+import { Actor, Count, Id, Instant, KeyId, nullable, oneOf, RequestId, strictObject } from '../schema.ts'
 
 export const UsageDelivery = strictObject({
   id: Id('Delivery id'),
