@@ -5,7 +5,7 @@ import { WatchdogMode } from '../domain/codes.ts'
 import type { ActionRequest } from '../domain/enforcement/enforcement.ts'
 import type { PermitRequest } from '../domain/enforcement/guard.ts'
 import { answerOfGuard, refusalOf, type SuspensionAnswer } from '../domain/enforcement/refusal.ts'
-import type { SuspendTarget } from '../domain/temporal/suspend-on-overage.ts'
+import type { EnforcePoolInput } from '../domain/temporal/enforce-pool.ts'
 import { toMB } from '../domain/units.ts'
 import type { ArmedSims, ArmRequest } from '../domain/workflows/workflow.ts'
 import type { pickFromPool } from '../rules/alerts/pick-sims.ts'
@@ -49,15 +49,8 @@ export interface PoolRound extends Omit<PoolPick, 'simIds'> {
   readonly armed: number
 }
 
-interface PoolPickInput {
-  readonly tenantId: string
-  readonly poolId: number
-  readonly cycleKey: string
-  readonly rule: string
-  readonly target: SuspendTarget
-  /** The calling workflow. It gets a signal when a person decides about the hold. */
-  readonly workflowId: string
-}
+/** `workflowId`: the calling workflow. It gets a signal when a person decides about the hold. */
+type PoolStop = Omit<EnforcePoolInput, 'cycleEndsAt'> & { readonly workflowId: string }
 
 /** Codes of requests to a workflow that has ended, or never was. */
 export const NOT_RUNNING: ReadonlySet<string> = new Set(['workflow_not_running', 'workflow_not_found'])
@@ -108,8 +101,8 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
    * Runs a round of a pool: picks the SIMs to stop, asks the guard, and arms those that it grants. The service keeps
    * the armed SIMs: no list of SIMs is in the history of a workflow. Safe to run twice.
    */
-  async stopPool({ ruleFile, grace, until, ...ask }: PoolStop): Promise<PoolRound> {
-    const { tenantId, poolId, cycleKey: cycle, rule } = ask
+  async stopPool(ask: PoolStop): Promise<PoolRound> {
+    const { tenantId, poolId, cycleKey: cycle, rule, ruleFile, grace, until } = ask
     const client = clientOf(tenantId)
     const { simIds, ...picked } = await pickTargets(client, ask, pick)
     const added = await arm(client, simIds, { poolId, cycle, rule, ruleFile, grace, until, signal: 'overLimit' })
@@ -133,7 +126,7 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
 })
 
 /** Picks the SIMs to stop in a pool now: no SIM if the pool is no longer over, or no longer enforced. */
-async function pickTargets(client: ServiceClient, ask: PoolPickInput, pick: PickFromPool): Promise<PoolPick> {
+async function pickTargets(client: ServiceClient, ask: PoolStop, pick: PickFromPool): Promise<PoolPick> {
   const params = { path: { id: ask.poolId }, query: { cycle: ask.cycleKey, rule: ask.rule } }
   const { api, internal } = client
   const [{ watchdogMode }, enforcement] = await Promise.all([
@@ -170,7 +163,6 @@ async function arm(
   return added
 }
 
-type PoolStop = PoolPickInput & Readonly<Pick<ArmRequest, 'ruleFile' | 'grace' | 'until'>>
 type ToldArmed = Readonly<Omit<ArmRequest, 'simIds' | 'poolId'>> & {
   readonly tenantId: string
   readonly poolId: number
@@ -190,7 +182,7 @@ const askGuard = ({ internal }: ServiceClient, body: PermitRequest) =>
 /** Requests permits for SIMs of a pool, in their order. @returns null if the cycle has ended */
 async function askPermits(
   client: ServiceClient,
-  { poolId, cycleKey: cycle, rule, workflowId }: PoolPickInput,
+  { poolId, cycleKey: cycle, rule, workflowId }: PoolStop,
   simIds: readonly number[],
 ): Promise<Pick<PoolPick, 'simIds' | 'held' | 'holdId'> | null> {
   const granted: number[] = []

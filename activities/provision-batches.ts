@@ -1,6 +1,10 @@
 /** Activities of a batch: read its list, record its SIMs' outcomes, and look at runs that this run did not start. */
 import { heartbeat } from '@temporalio/activity'
-import { failedEnd, type ProvisionAndActivateResult } from '../domain/temporal/provision-and-activate.ts'
+import {
+  failedEnd,
+  type ProvisionAndActivateResult,
+  type ProvisionedSim,
+} from '../domain/temporal/provision-and-activate.ts'
 import type { BatchFailure, ProvisionInBulkResult } from '../domain/temporal/provision-in-bulk.ts'
 import { withConcurrency } from '../domain/temporal/with-concurrency.ts'
 import { type Batch, type BatchNotes, type BatchSim, provisionResult } from '../domain/tickets/bulk.ts'
@@ -11,14 +15,9 @@ interface BatchRef {
   readonly batchId: string
 }
 
-/** A SIM of a batch, with its new pool, tariff and tag. */
-export interface BatchItem {
+export interface BatchItem extends ProvisionedSim {
   /** Index in the list. */
   readonly index: number
-  readonly simId: number
-  readonly poolId?: number
-  readonly tariffId?: number
-  readonly tag?: string
 }
 interface ProvisionPage {
   readonly sims: readonly BatchItem[]

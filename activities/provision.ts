@@ -1,5 +1,6 @@
 /** Activities that take a SIM from Unprovisioned to Active, one ticket at a time. */
 import { labelOf, SimStatus } from '../domain/codes.ts'
+import type { ProvisionAndActivateInput } from '../domain/temporal/provision-and-activate.ts'
 import { bodyOf, finalRefusal, type ServiceClient } from './client.ts'
 import { postTicket, STATE_CODES, ticketOfStep } from './tickets.ts'
 
@@ -15,16 +16,11 @@ export interface SimNow {
   readonly unsettled: boolean
 }
 
-export interface NextInput {
-  readonly tenantId: string
-  readonly simId: number
+export interface NextInput extends Omit<ProvisionAndActivateInput, 'batchId'> {
   /** `activate` if the run itself has provisioned the SIM. */
   readonly from: 'provision' | 'activate'
   /** Idempotency keys of the two steps. */
   readonly keys: { readonly provision: string; readonly activate: string }
-  readonly poolId?: number
-  readonly tariffId?: number
-  readonly tag?: string
 }
 
 /** Why a step is not possible: a code of the service, and the reason in words. */

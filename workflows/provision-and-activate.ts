@@ -147,16 +147,9 @@ function foundBy(answer: NextResult): string {
 }
 
 async function ask(from: 'provision' | 'activate', { input }: Run): Promise<NextResult> {
-  const { tenantId, simId, poolId, tariffId, tag } = input
-  const ask: NextInput = {
-    tenantId,
-    simId,
-    from,
-    keys: { provision: stepKey('provision'), activate: stepKey('activate') },
-    ...(poolId === undefined ? {} : { poolId }),
-    ...(tariffId === undefined ? {} : { tariffId }),
-    ...(tag === undefined ? {} : { tag }),
-  }
+  const { tenantId, simId, batchId: _, ...target } = input
+  const keys = { provision: stepKey('provision'), activate: stepKey('activate') }
+  const ask: NextInput = { tenantId, simId, from, keys, ...target }
   try {
     return await (from === 'provision' ? short.openBothTickets(ask) : short.openNextTicket(ask))
   } catch (error) {

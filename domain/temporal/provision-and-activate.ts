@@ -2,24 +2,27 @@
 
 import type { Timeline } from './timeline.ts'
 
-export interface ProvisionAndActivateInput {
-  readonly tenantId: string
+/** A SIM, with its new pool, tariff and tag. */
+export interface ProvisionedSim {
   readonly simId: number
   readonly poolId?: number
   readonly tariffId?: number
   readonly tag?: string
+}
+
+export interface ProvisionAndActivateInput extends ProvisionedSim {
+  readonly tenantId: string
   /** Id of the batch that it is started for. */
   readonly batchId?: string
 }
 
-export interface ProvisionAndActivateState extends Timeline {
+type StepTickets = Readonly<Record<'provisionTicket' | 'activateTicket' | 'unassignTicket', string | null>>
+
+export interface ProvisionAndActivateState extends Timeline, StepTickets {
   readonly step: 'checking' | 'provisioning' | 'activating' | 'compensating' | 'done'
-  readonly provisionTicket: string | null
-  readonly activateTicket: string | null
-  readonly unassignTicket: string | null
 }
 
-export interface ProvisionAndActivateResult {
+export interface ProvisionAndActivateResult extends StepTickets {
   readonly outcome: 'activated' | 'alreadyActive' | 'compensated' | 'cancelled' | 'failed'
   /** The failure: the step, its ticket, and the ticket's stable failure code and text. */
   readonly failure: {
@@ -28,12 +31,9 @@ export interface ProvisionAndActivateResult {
     readonly code: string
     readonly detail: string
   } | null
-  readonly provisionTicket: string | null
-  readonly activateTicket: string | null
-  readonly unassignTicket: string | null
 }
 
-export const NO_TICKETS = { provisionTicket: null, activateTicket: null, unassignTicket: null }
+export const NO_TICKETS: StepTickets = { provisionTicket: null, activateTicket: null, unassignTicket: null }
 
 /** The end of a run that has no result itself. */
 export const failedEnd = (code: string, detail: string): ProvisionAndActivateResult => ({
