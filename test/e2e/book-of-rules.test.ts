@@ -8,6 +8,7 @@ import { afterAll, expect, test } from 'vitest'
 import { iccidOf } from '../../domain/identifiers.ts'
 import { childEnv } from '../../process/child-env.ts'
 import { type Block, blocksOf, isAsShown, typedIn } from '../setup/console.ts'
+import { aMeterTenant } from '../setup/meters.ts'
 import { startService } from '../setup/service.ts'
 import { until, untilInstant } from '../setup/soon.ts'
 
@@ -33,43 +34,21 @@ afterAll(async () => {
 
 /** A tenant with three meters, of which one has sent 25 messages. */
 async function anEstate(first = 1, settings = {}): Promise<string> {
-  const { id } = await service.call('POST', '/internal/tenants', '', {
-    name: 'Meadow',
-    billingEmail: 'billing@meadow.example',
-    ...settings,
-  })
-  const tariff = await service.call('POST', '/internal/tariffs', id, {
-    displayName: 'Meter',
-    type: 0,
-    standardTariff: { baseTariffBytes: 100_000_000, simMonthlyFee: 2, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 },
-  })
-  const pool = await service.tenantCall('POST', '/api/pools', id, {
-    name: 'meters',
-    type: 0,
-    tariffId: tariff.id,
-    watchdogMode: 1,
-    warningThresholdPct: 80,
-  })
+  const tenant = { name: 'Meadow', billingEmail: 'billing@meadow.example', ...settings }
+  const pool = { watchdogMode: 1, warningThresholdPct: 80 }
+  const { tenantId: id, poolIds } = await aMeterTenant(service, tenant, ['meters'], pool)
   const iccids = [0, 1, 2].map((n) => iccidOf(`894450${String(first + n).padStart(12, '0')}`))
-  const { created } = await service.call('POST', '/internal/sims', id, {
-    sims: iccids.map((iccid, n) => ({ iccid, tag: `meter-${n + 1}` })),
-  })
+  const sims = iccids.map((iccid, n) => ({ iccid, tag: `meter-${n + 1}` }))
+  const { created } = await service.call('POST', '/internal/sims', id, { sims })
   for (const { id: simId } of created) {
-    await service.call('POST', '/internal/workflows/provision-and-activate', id, { simId, poolId: pool.id })
+    await service.call('POST', '/internal/workflows/provision-and-activate', id, { simId, poolId: poolIds.meters })
   }
   await until('active SIMs', async () => (await service.tenantCall('GET', '/api/sims?status=1', id)).data.length === 3)
   const at = new Date().toISOString()
-  await service.call('POST', '/internal/usage', id, {
-    records: iccids.map((iccid, n) => ({
-      recordId: `book-${n}`,
-      iccid,
-      at,
-      bytesUp: 10_000_000,
-      bytesDown: 10_000_000,
-      voiceSeconds: 0,
-      smsCount: n === 0 ? 25 : 1,
-    })),
-  })
+  const used = { at, bytesUp: 10_000_000, bytesDown: 10_000_000 }
+  const smsCount = (n: number) => (n === 0 ? 25 : 1)
+  const records = iccids.map((iccid, n) => ({ recordId: `book-${n}`, iccid, ...used, smsCount: smsCount(n) }))
+  await service.call('POST', '/internal/usage', id, { records })
   return id
 }
 
@@ -114,12 +93,7 @@ async function follow(block: Block, tenants: Tenants): Promise<void> {
       for (const [name, id = ''] of ids) got = got.replaceAll(id, name)
       return isAsShown(timeless(printed), timeless(got))
     }
-    const is = READS.test(command)
-      ? await until(command, isShown, PATIENCE_S).then(
-          () => true,
-          () => false,
-        )
-      : await isShown()
+    const is = READS.test(command) ? await until(command, isShown, PATIENCE_S).catch(() => false) : await isShown()
     expect(is, `${BOOK}:${line}: ${command}\n${got}`).toBe(true)
   }
 }

@@ -1,14 +1,12 @@
 /** A process that cannot start ends by itself, says why without a stack, and has its exit code. */
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { childEnv } from '../../process/child-env.ts'
 import { freePort } from '../../stack/free-port.ts'
 import { emptyDatabase, freshDatabase } from '../setup/database.ts'
+import { listenAnywhere } from '../setup/listen.ts'
 
 const COMMAND = fileURLToPath(new URL('../../cli/simherd.js', import.meta.url))
 const closing: (() => Promise<unknown>)[] = []
@@ -17,17 +15,11 @@ let taken = 0
 let empty = ''
 
 beforeAll(async () => {
-  const [database, bare, folder] = [
-    await freshDatabase(),
-    await emptyDatabase(),
-    await mkdtemp(join(tmpdir(), 'starts-')),
-  ]
-  closing.push(database.drop, bare.drop, () => rm(folder, { recursive: true }))
-  const listener = createServer().listen(0, '127.0.0.1')
+  const [database, bare] = [await freshDatabase(), await emptyDatabase()]
+  closing.push(database.drop, bare.drop)
+  const listener = createServer()
+  taken = await listenAnywhere(listener)
   closing.push(async () => listener.close())
-  await new Promise((resolve) => listener.once('listening', resolve))
-  const at = listener.address()
-  taken = at !== null && typeof at === 'object' ? at.port : 0
   empty = bare.url
   settings = {
     DATABASE_URL: database.url,
@@ -55,54 +47,28 @@ const run = (command: string, over: Record<string, string>) =>
     )
   })
 
-/** A database's url with other parts. */
-const changed = (url: string, change: (parts: URL) => void) => {
-  const parts = new URL(url)
-  change(parts)
-  return parts.href
-}
+/** The database's url with another part. */
+const databaseWith = (part: 'password' | 'pathname' | 'port', value: string) => () => ({
+  DATABASE_URL: Object.assign(new URL(empty), { [part]: value }).href,
+})
 type Case = readonly [what: string, command: string, over: () => Record<string, string>, code: number, says: RegExp]
 
 describe('a start', () => {
   test.each<Case>([
-    [
-      'on a port that is taken',
-      'api',
-      () => ({ PORT: String(taken) }),
-      4,
-      /EADDRINUSE.*: stop the program that listens/,
-    ],
-    ['on a health port that is taken', 'worker', () => ({ WORKER_PORT: String(taken) }), 4, /EADDRINUSE/],
+    ['on a port that is taken', 'api', () => ({ PORT: `${taken}` }), 4, /EADDRINUSE.*: stop the program that listens/],
+    ['on a health port that is taken', 'worker', () => ({ WORKER_PORT: `${taken}` }), 4, /EADDRINUSE/],
     ['without the service key', 'worker', () => ({ SERVICE_KEY: '' }), 2, /SERVICE_KEY is not set/],
     ['with rules that are not there', 'worker', () => ({ RULES_DIR: '/no/rules' }), 3, /no\/rules/],
-    [
-      'with a key file that is not there',
-      'worker',
-      () => ({ SERVICE_KEY: '', SERVICE_KEY_FILE: '/no/key' }),
-      3,
-      /no\/key/,
-    ],
+    ['with no key file', 'worker', () => ({ SERVICE_KEY: '', SERVICE_KEY_FILE: '/no/key' }), 3, /no\/key/],
     [
       'with a wrong password',
       'api',
-      () => ({ DATABASE_URL: changed(empty, (url) => (url.password = 'wrong')) }),
+      databaseWith('password', 'wrong'),
       2,
       /password authentication failed.*: check user, password and database in DATABASE_URL/,
     ],
-    [
-      'with another database',
-      'worker',
-      () => ({ DATABASE_URL: changed(empty, (url) => (url.pathname = '/nobodys')) }),
-      2,
-      /database "nobodys" does not exist/,
-    ],
-    [
-      'with a host where nothing listens',
-      'migrate',
-      () => ({ DATABASE_URL: changed(empty, (url) => (url.port = '1')) }),
-      5,
-      /ECONNREFUSED.*: check the address/,
-    ],
+    ['with another database', 'worker', databaseWith('pathname', '/nobodys'), 2, /database "nobodys" does not exist/],
+    ['where no database listens', 'migrate', databaseWith('port', '1'), 5, /ECONNREFUSED.*: check the address/],
   ])('%s ends', async (_, command, over, code, says) => {
     const ended = await run(command, over())
 

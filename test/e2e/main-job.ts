@@ -9,20 +9,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { iccidOf } from '../../domain/identifiers.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
+import { MB } from '../../domain/units.ts'
 import { cycleThatEndsSoon } from '../setup/cycles.ts'
 import type { Service } from '../setup/service.ts'
 import { until, untilInstant } from '../setup/soon.ts'
 
-const MB = 1_000_000
 /** The monthly fee is high, so that a forecast of the overage cost stays small beside it at any time of the cycle. */
 const FEES = { simMonthlyFee: 20, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
 const STANDARD = { displayName: 'Meter', type: 0, standardTariff: { baseTariffBytes: 100 * MB, ...FEES } }
 const DYNAMIC = { displayName: 'Fleet', type: 1, dynamicPoolTariff: { baseTariffBytes: 100 * MB, ...FEES } }
-const FIXED = {
-  displayName: 'Lamps',
-  type: 2,
-  fixedPoolTariff: { fixedCapacityBytes: 300 * MB, fixedBucketCost: 20, ...FEES },
-}
+const LAMPS = { fixedCapacityBytes: 300 * MB, fixedBucketCost: 20, ...FEES }
+const FIXED = { displayName: 'Lamps', type: 2, fixedPoolTariff: LAMPS }
 
 export interface Player {
   readonly tenantId: string
@@ -80,20 +77,12 @@ async function play(service: Service, needsMs: number, at: (moment: Moment) => P
 async function setUp(service: Service, billingCycle: string): Promise<Player> {
   const { call } = service
   const tenant = { name: 'Meadow', billingEmail: 'billing@meadow.example', billingCycle }
-  const { id: tenantId } = await call('POST', '/internal/tenants', '', tenant).catch(async () => {
-    throw new Error('the tenant could not be made')
-  })
+  const { id: tenantId } = await call('POST', '/internal/tenants', '', tenant)
   const tariff = async (body: object) => (await call('POST', '/internal/tariffs', tenantId, body)).id as number
-  const pool = async (name: string, type: number, tariffId: number, watchdogMode: number) =>
-    (
-      await service.tenantCall('POST', '/api/pools', tenantId, {
-        name,
-        type,
-        tariffId,
-        watchdogMode,
-        warningThresholdPct: 80,
-      })
-    ).id as number
+  const pool = async (name: string, type: number, tariffId: number, watchdogMode: number) => {
+    const asked = { name, type, tariffId, watchdogMode, warningThresholdPct: 80 }
+    return (await service.tenantCall('POST', '/api/pools', tenantId, asked)).id as number
+  }
   const pools = {
     standard: await pool('meters', 0, await tariff(STANDARD), 2),
     dynamic: await pool('fleet', 1, await tariff(DYNAMIC), 2),
@@ -110,13 +99,10 @@ async function setUp(service: Service, billingCycle: string): Promise<Player> {
 const poolOf = (player: Player, name: string) => player.pools[name.split('-')[0] as keyof Player['pools']]
 
 async function activate(service: Service, player: Player, at: (moment: Moment) => Promise<void>) {
-  const starts = [...player.sims].map(([name, simId]) =>
-    service.call('POST', '/internal/workflows/provision-and-activate', player.tenantId, {
-      simId,
-      poolId: poolOf(player, name),
-      tag: name,
-    }),
-  )
+  const starts = [...player.sims].map(([tag, simId]) => {
+    const body = { simId, poolId: poolOf(player, tag), tag }
+    return service.call('POST', '/internal/workflows/provision-and-activate', player.tenantId, body)
+  })
   await Promise.all(starts)
   await at('activating')
   const every = Object.fromEntries([...player.sims.keys()].map((name) => [name, 1]))
@@ -188,9 +174,8 @@ function keepTalking(service: Service, player: Player) {
 /** Queues two changes for the end of the cycle: one SIM moves, one is unprovisioned. */
 async function queueChanges(service: Service, player: Player) {
   const id = (name: string) => player.sims.get(name)
-  await service.tenantCall('POST', `/api/sims/${id('dynamic-3')}/queue-reprovision`, player.tenantId, {
-    poolId: player.pools.standard,
-  })
+  const target = { poolId: player.pools.standard }
+  await service.tenantCall('POST', `/api/sims/${id('dynamic-3')}/queue-reprovision`, player.tenantId, target)
   await service.tenantCall('POST', `/api/sims/${id('fixed-3')}/queue-unprovision`, player.tenantId)
 }
 
@@ -206,11 +191,8 @@ async function settled(service: Service, player: Player) {
     async () => {
       const counts = await service.call('GET', '/internal/counts', player.tenantId)
       // A suspended SIM is brought back by its own workflow, which may end after the close.
-      const running = await service.call(
-        'GET',
-        '/internal/workflows?type=suspend-on-overage&status=running',
-        player.tenantId,
-      )
+      const path = '/internal/workflows?type=suspend-on-overage&status=running'
+      const running = await service.call('GET', path, player.tenantId)
       if (running.pagination.totalItems > 0) return false
       const { Pending = 0, Processing = 0 } = counts.ticketsByStatus
       return (

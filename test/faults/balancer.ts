@@ -1,7 +1,6 @@
 /** A small load balancer: sends each request once, to APIs in turn that answered `/readyz` with 200 in the last second. */
-import { once } from 'node:events'
 import { Agent, createServer, request as requestTo } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listenAnywhere } from '../setup/listen.ts'
 
 const ASK_EVERY_MS = 1000
 
@@ -40,11 +39,9 @@ export async function startBalancer(targets: readonly Target[]) {
     })
     passed.on('error', (error) => outgoing.writeHead(502).end(error.message))
     incoming.pipe(passed)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  })
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${await listenAnywhere(server)}`,
     /** How many APIs get requests now. */
     ready: () => states.filter(({ isReady }) => isReady).length,
     /** How many requests each has answered. */

@@ -6,11 +6,11 @@ import { ownServers } from '../setup/own-servers.ts'
 import { startService } from '../setup/service.ts'
 import { soon, until } from '../setup/soon.ts'
 import { bringToTheMiddle, herdRules, raiseHerd, sizesOf } from './herd.ts'
-import { lookAt, type Middle, type Report, reportOn, unfinished } from './outcome.ts'
+import { lookAt, type Middle, type Report, reportOn, untilDone } from './outcome.ts'
 import { markdown } from './table.ts'
 import { openSources } from './witnesses.ts'
 
-export const LIFECYCLE_SETTINGS = {
+const SETTINGS = {
   CARRIER_TIMEOUT: 'PT1S',
   TICKET_RETRY_MIN: 'PT0.2S',
   TICKET_RETRY_MAX: 'PT2S',
@@ -57,18 +57,18 @@ interface HarnessOptions {
   /** How many APIs, and how many workers. */
   readonly each?: number
   readonly settings?: Partial<Settings>
+  /** In force. Default: those of herds. */
+  readonly rules?: readonly { readonly file: string; readonly text: string }[]
 }
 
-export async function openHarness({ withRedis, each = 1, settings = {} }: HarnessOptions) {
+export async function openHarness({ withRedis, each = 1, settings = {}, rules = herdRules }: HarnessOptions) {
   const servers = await ownServers({ withRedis })
-  const service = await startService({ ...LIFECYCLE_SETTINGS, ...settings }, servers, each).catch(
-    async (error: unknown) => {
-      await servers.stop()
-      throw error
-    },
-  )
+  const service = await startService({ ...SETTINGS, ...settings }, servers, each).catch(async (error: unknown) => {
+    await servers.stop()
+    throw error
+  })
   const sources = openSources(servers)
-  await service.call('POST', '/internal/rules', '', { files: herdRules, author: 'the tests' })
+  await service.call('POST', '/internal/rules', '', { files: rules, author: 'the tests' })
   return {
     servers,
     service,
@@ -105,14 +105,7 @@ export async function play(harness: Harness, { share = 1, knobs = {}, strike }: 
   const middle = await lookAt(herd)
   const struckAt = performance.now()
   await strike?.(harness)
-  let left: string | undefined
-  const isQuiet = async () => {
-    left = await unfinished(herd).catch((error: Error) => error.message)
-    return left === undefined
-  }
-  await until('the end of all work', isQuiet, QUIET_WITHIN_SECONDS).catch((error: Error) => {
-    throw new Error(`${error.message}: ${left}`)
-  })
+  await untilDone(herd, QUIET_WITHIN_SECONDS)
   const quietAfterSeconds = Math.round((performance.now() - struckAt) / 1000)
   // Temporal's lists of workflows lag a little.
   const report = await soon(async () => {

@@ -6,7 +6,7 @@
 import { afterAll, expect, test } from 'vitest'
 import { requireRedis } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
-import { LIFECYCLE_SETTINGS, reportTable } from './harness.ts'
+import { reportTable } from './harness.ts'
 import { herdRules } from './herd.ts'
 import { reportOn } from './outcome.ts'
 import { reportOnStorm, stormTable, strikesTable } from './storm/outcome.ts'
@@ -17,12 +17,8 @@ import { openStorm, type Storm } from './storm/storm.ts'
 const hasRedis = requireRedis('a mixed storm') !== undefined
 /** What the mail server must have answered: without it the storm proves nothing. */
 const ANSWERS = ['250', '421', '451', '550 5.1.1', '550 5.7.1', 'dropped in DATA', 'kept, dropped', KEPT_LATE]
-const SETTINGS = {
-  ...LIFECYCLE_SETTINGS,
-  // Not what is tested here. A call is given up when eight tenths of the lease are over.
-  CARRIER_TIMEOUT: 'PT30S',
-  TICKET_LEASE: 'PT10S',
-} as const
+/** The carrier's time limit is not tested here. A call is given up when eight tenths of the lease are over. */
+const SETTINGS = { CARRIER_TIMEOUT: 'PT30S', TICKET_LEASE: 'PT10S' } as const
 
 let storm: Storm | undefined
 afterAll(() => storm?.close())

@@ -7,7 +7,9 @@ import { afterAll, expect, test } from 'vitest'
 import { iccidOf } from '../../domain/identifiers.ts'
 import { monthEndId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { withConcurrency } from '../../domain/temporal/with-concurrency.ts'
+import { MB } from '../../domain/units.ts'
 import { cycleThatEndsSoon } from '../setup/cycles.ts'
+import { aMeterTenant } from '../setup/meters.ts'
 import { soon, until } from '../setup/soon.ts'
 import { openHarness } from './harness.ts'
 import { witnessesOf } from './witnesses.ts'
@@ -27,8 +29,6 @@ const EFFECTS: Readonly<Record<Group, readonly string[]>> = {
 /** Minimum time left in the cycle: enough to make the estate, suspend and queue changes, also on a slow machine. */
 const NEEDS_MS = 180_000
 const CONCURRENCY = 20
-const MB = 1_000_000
-const FEES = { simMonthlyFee: 2, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
 
 const harness = await openHarness({ withRedis: false })
 afterAll(harness.close)
@@ -42,25 +42,18 @@ interface Sim {
 
 async function anEstate(billingCycle: string) {
   const named = { name: 'Meadow', billingEmail: 'month@meadow.example', billingCycle }
-  const { id: tenantId } = await service.call('POST', '/internal/tenants', '', named)
-  const tariff = { displayName: 'Meter', type: 0, standardTariff: { baseTariffBytes: 100 * MB, ...FEES } }
-  const { id: tariffId } = await service.call('POST', '/internal/tariffs', tenantId, tariff)
   // The rule for pools named `late` suspends at once.
-  const pools = new Map<string, number>()
-  for (const name of ['late', 'target']) {
-    const pool = { name, type: 0, tariffId, watchdogMode: 2 }
-    pools.set(name, (await service.tenantCall('POST', '/api/pools', tenantId, pool)).id)
-  }
+  const { tenantId, poolIds } = await aMeterTenant(service, named, ['late', 'target'])
   const groups = (Object.keys(SIZES) as Group[]).flatMap((group) => Array.from({ length: SIZES[group] }, () => group))
   const base = Date.now() % 1_000_000_000
   const delivered = groups.map((_, n) => ({ iccid: iccidOf(`894452${String(base * 1000 + n).padStart(12, '0')}`) }))
   const { created } = await service.call('POST', '/internal/sims', tenantId, { sims: delivered })
   const sims: Sim[] = groups.map((group, n) => ({ ...created[n], group }))
   await withConcurrency(sims, CONCURRENCY, async ({ id }) => {
-    await service.tenantCall('POST', '/api/tickets/provision', tenantId, { simId: id, poolId: pools.get('late') })
+    await service.tenantCall('POST', '/api/tickets/provision', tenantId, { simId: id, poolId: poolIds.late })
     await service.tenantCall('POST', '/api/tickets/activate', tenantId, { simId: id })
   })
-  return { tenantId, sims, target: pools.get('target'), witnesses: witnessesOf(sources, tenantId) }
+  return { tenantId, sims, target: poolIds.target, witnesses: witnessesOf(sources, tenantId) }
 }
 type Estate = Awaited<ReturnType<typeof anEstate>>
 

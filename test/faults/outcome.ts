@@ -1,6 +1,7 @@
 /** The state that a herd must reach whatever the fault, and how far it is. */
 import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import type { InboxMail } from '../../stack/inbox/mails.ts'
+import { until } from '../setup/soon.ts'
 import { GROUPS, type Group, type Herd, type HerdSim } from './herd.ts'
 
 interface Fate {
@@ -83,8 +84,19 @@ export async function lookAt(herd: Herd): Promise<Middle> {
   }
 }
 
+/** Waits until everything is done. @param meanwhile done before each look @throws Error that says what is not done */
+export async function untilDone(herd: Herd, seconds: number, meanwhile?: () => Promise<void>): Promise<void> {
+  const isDone = async () => {
+    await meanwhile?.()
+    const left = await unfinished(herd)
+    if (left !== undefined) throw new Error(left)
+    return true
+  }
+  await until('the end of all work', isDone, seconds)
+}
+
 /** What is not done yet; undefined if everything is done. */
-export async function unfinished(herd: Herd): Promise<string | undefined> {
+async function unfinished(herd: Herd): Promise<string | undefined> {
   const { witnesses, sims } = herd
   const { settled, openTickets } = await lookAt(herd)
   if (settled < sims.length) return `${settled} of ${sims.length} are settled, ${openTickets} tickets open`
@@ -147,26 +159,14 @@ export async function reportOn(herd: Herd, received: readonly InboxMail[]): Prom
   const faults = [...states, ...mails.faults]
   for (const { sim, fate } of fatesOf(herd)) {
     const own = tickets.filter(({ simId }) => simId === sim.id)
+    const kinds = own.map(({ kind, status }) => `${kind} ${status}`)
     const wanted = fate.tickets.map((kind) => `${kind} complete`)
-    faults.push(
-      ...faultOf(
-        'tickets of SIM',
-        sim.id,
-        own.map(({ kind, status }) => `${kind} ${status}`),
-        wanted,
-      ),
-    )
+    faults.push(...faultOf('tickets of SIM', sim.id, kinds, wanted))
     // One effect for each ticket, in the tickets' order: none twice, none missing, none without a ticket.
-    const done = effects.filter(({ iccid }) => iccid === sim.iccid)
+    const mine = effects.filter(({ iccid }) => iccid === sim.iccid)
+    const done = mine.map(({ operation, ticketId }) => `${operation} ${ticketId}`)
     const expected = own.map(({ id, kind }) => `${kind} ${id}`)
-    faults.push(
-      ...faultOf(
-        'effects on SIM',
-        sim.id,
-        done.map((one) => `${one.operation} ${one.ticketId}`),
-        expected,
-      ),
-    )
+    faults.push(...faultOf('effects on SIM', sim.id, done, expected))
     const keys = log.filter(({ sim_id }) => Number(sim_id) === sim.id).map(({ key }) => key)
     const optional = new Set(keysOf(herd, sim, fate.mayLog ?? []))
     const firm = keys.filter((key) => !optional.has(key))
@@ -181,14 +181,9 @@ export async function reportOn(herd: Herd, received: readonly InboxMail[]): Prom
     fatesOf(herd).flatMap(({ sim, fate }) => {
       const { suspension } = fate
       const status = suspension?.runs ? 'RUNNING' : 'COMPLETED'
-      return [
-        ...(sim.group === 'fleet'
-          ? [[provisionAndActivateId(herd.tenantId, sim.id), 'COMPLETED activated'] as const]
-          : []),
-        ...(suspension === undefined
-          ? []
-          : [[suspendOnOverageId(herd.tenantId, sim.id, herd.cycle), `${status} ${suspension.where}`] as const]),
-      ]
+      const provisioning = [provisionAndActivateId(herd.tenantId, sim.id), 'COMPLETED activated'] as const
+      const suspending = [suspendOnOverageId(herd.tenantId, sim.id, herd.cycle), `${status} ${suspension?.where}`] as const
+      return [...(sim.group === 'fleet' ? [provisioning] : []), ...(suspension === undefined ? [] : [suspending])]
     }),
   )
   const seen = new Map(runs.map(({ workflowId, status, where }) => [workflowId, `${status} ${where}`]))
@@ -228,20 +223,12 @@ async function wrongStates(herd: Herd): Promise<string[]> {
     const wasActive = fate.tickets
       .filter((kind) => kind === 'activate')
       .map((_, n, all) => isActive && n === all.length - 1)
+    const causes = suspensions.get(id)?.map(({ cause, open }) => ({ cause, open })) ?? []
+    const active = spans.get(id)?.map(({ open }) => open) ?? []
     return [
       ...faultOf(`status of SIM (${group})`, id, lines.get(id)?.status, fate.status),
-      ...faultOf(
-        'suspensions of SIM',
-        id,
-        (suspensions.get(id) ?? []).map(({ cause, open }) => ({ cause, open })),
-        suspended,
-      ),
-      ...faultOf(
-        'active spans of SIM',
-        id,
-        (spans.get(id) ?? []).map(({ open }) => open),
-        wasActive,
-      ),
+      ...faultOf('suspensions of SIM', id, causes, suspended),
+      ...faultOf('active spans of SIM', id, active, wasActive),
     ]
   })
 }
@@ -252,13 +239,9 @@ async function mailsOf({ billingEmail, witnesses }: Herd, arrived: readonly Inbo
   const mails = await witnesses.mails()
   const received = arrived.filter(({ to }) => to.includes(billingEmail))
   const ids = received.map(({ headers }) => headers['message-id'] ?? '')
+  const unmailed = notifications.filter(({ mail_id }) => mail_id === null)
   const faults = [
-    ...faultOf(
-      'notifications without a mail, of',
-      billingEmail,
-      notifications.filter(({ mail_id }) => mail_id === null),
-      [],
-    ),
+    ...faultOf('notifications without a mail, of', billingEmail, unmailed, []),
     ...faultOf('mails received by', billingEmail, [...new Set(ids)].toSorted(), mails.map(({ id }) => id).toSorted()),
   ]
   return { faults, count: mails.length, twice: ids.length - new Set(ids).size }

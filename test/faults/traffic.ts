@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openAddresses } from '../../adapters/rest/addresses.ts'
 import { iccidOf } from '../../domain/identifiers.ts'
 import { roomyCycle } from '../setup/cycles.ts'
+import { aMeterTenant } from '../setup/meters.ts'
 import type { Service } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
 
@@ -24,23 +25,13 @@ let estates = 0
 export async function openTraffic(service: Service) {
   const name = `Traffic ${++estates}`
   const named = { name, billingEmail: 'traffic@meadow.example', billingCycle: roomyCycle() }
-  const { id: tenantId } = await service.call('POST', '/internal/tenants', '', named)
-  const tariff = {
-    displayName: 'Meter',
-    type: 0,
-    standardTariff: { baseTariffGb: 1, simMonthlyFee: 2, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 },
-  }
-  const { id: tariffId } = await service.call('POST', '/internal/tariffs', tenantId, tariff)
-  const pool = { name: 'pool', type: 0, tariffId, watchdogMode: 0 }
-  const { id: poolId } = await service.tenantCall('POST', '/api/pools', tenantId, pool)
-  const iccid = iccidOf(`894452${String(estates).padStart(12, '0')}`)
+  const { tenantId, poolIds } = await aMeterTenant(service, named, ['pool'], { watchdogMode: 0 })
+  const poolId = poolIds.pool
+  const [iccid, spare] = ['894452', '894453'].map((start) => iccidOf(start + String(estates).padStart(12, '0')))
   const at = new Date().toISOString()
-  const sim = { iccid, status: 1, poolId, activatedAt: at }
-  const { created } = await service.call('POST', '/internal/sims', tenantId, { sims: [sim] })
+  const sims = [{ iccid, status: 1, poolId, activatedAt: at }, { iccid: spare }]
+  const { created } = await service.call('POST', '/internal/sims', tenantId, { sims })
   const { id: simId } = created[0]
-  const spare = await service.call('POST', '/internal/sims', tenantId, {
-    sims: [{ iccid: iccidOf(`894453${String(estates).padStart(12, '0')}`) }],
-  })
   const recordOf = (n: number) => ({ recordId: `traffic/${n}`, simId, at, bytesDown: 1_000_000 })
   const post = async (records: readonly object[]) => {
     const { rejected } = await service.call('POST', '/internal/usage', tenantId, { records })
@@ -52,16 +43,10 @@ export async function openTraffic(service: Service) {
   const ask = async (what: string, method: string, path: string, body?: object): Promise<Answer> => {
     const began = performance.now()
     const addresses = path.startsWith('/api') ? outside : inside
-    const headers = {
-      authorization: `Bearer ${service.key}`,
-      'x-tenant-id': tenantId,
-      'content-type': 'application/json',
-    }
-    const request = new Request(addresses.first + path, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
+    const caller = { authorization: `Bearer ${service.key}`, 'x-tenant-id': tenantId }
+    const headers = { ...caller, 'content-type': 'application/json' }
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) }
+    const request = new Request(addresses.first + path, { method, headers, ...sent })
     const answer = await addresses.send(request, { timeoutMs: ANSWER_MS }).catch(() => undefined)
     await answer?.text()
     const ms = Math.round(performance.now() - began)
@@ -72,7 +57,7 @@ export async function openTraffic(service: Service) {
     tenantId,
     poolId,
     /** An Unprovisioned SIM. */
-    spareSimId: spare.created[0].id,
+    spareSimId: created[1].id,
     /**
      * Sends a list, a record of usage and every fourth time a ticket, each quarter of a second, until the work has ended.
      * Then sends records not accepted again.

@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'vitest'
 import { playMainJob } from '../e2e/main-job.ts'
 import { expectOutcome } from '../e2e/outcome.ts'
 import { startService } from '../setup/service.ts'
+import { killSupervised } from './harness.ts'
 
 const service = await startService()
 afterAll(service.stop)
@@ -9,19 +10,12 @@ afterAll(service.stop)
 /** A killed worker's claims are free again after a minute, which may happen twice before the cycle ends. */
 const NEEDS_MS = 210_000
 
-/** Kills without warning, so it can finish nothing. The supervisor starts it again. */
-function kill(child: { readonly pid: () => number | undefined }) {
-  const pid = child.pid()
-  if (pid === undefined) throw new Error('there is no process to kill')
-  process.kill(pid, 'SIGKILL')
-}
-
 test('loses and repeats nothing though the worker is killed', async () => {
   const killedAt: string[] = []
 
   const { player, cycle } = await playMainJob(service, NEEDS_MS, async (moment) => {
     killedAt.push(moment)
-    kill(service.worker)
+    await killSupervised(service.worker)
   })
 
   expect(killedAt).toEqual(['activating', 'suspending', 'closing'])

@@ -1,10 +1,10 @@
 /** A carrier's bridge over HTTP. The test decides its responses. */
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { afterAll } from 'vitest'
 import { httpNetwork } from '../../adapters/carrier/http-network.ts'
 import type { CarrierRequest } from '../../adapters/carrier/network.ts'
+import { listenAnywhere } from './listen.ts'
 
 /** Done; refused for good; not available now; response lost, whether done or not. */
 export type BridgeResponse = 'ok' | 'refused' | 'away' | 'lost'
@@ -19,13 +19,11 @@ export async function aBridge() {
     bridge.requests.push(received)
     send(response, received, await bridge.answer(received))
   })
-  server.listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
+  const port = await listenAnywhere(server)
   afterAll(() => {
     server.closeAllConnections()
     server.close()
   })
-  const { port } = server.address() as AddressInfo
   const network = httpNetwork({ url: `http://127.0.0.1:${port}`, secret: 'secret-of-the-tests', timeoutMs: 30_000 })
   return Object.assign(bridge, { network })
 }

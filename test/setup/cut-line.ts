@@ -1,5 +1,6 @@
 /** A line to a server, as PostgreSQL, that a test can cut, or make silent, without the server's knowledge. */
 import net from 'node:net'
+import { listenAnywhere } from './listen.ts'
 
 export interface CutLine {
   /** The server's url, over this line. */
@@ -34,14 +35,8 @@ export async function cutLine(serverUrl: string): Promise<CutLine> {
     }
     return undefined
   })
-  const { promise, resolve } = Promise.withResolvers<void>()
-  server.listen(0, '127.0.0.1', resolve)
-  await promise
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('the line has no port')
   const url = new URL(serverUrl)
-  url.hostname = '127.0.0.1'
-  url.port = String(address.port)
+  url.host = `127.0.0.1:${await listenAnywhere(server)}`
   const cut = () => {
     isCut = true
     for (const socket of sockets) socket.destroy()

@@ -38,17 +38,35 @@ export async function overlapping(
   second: () => Promise<unknown>,
 ): Promise<void> {
   const commit = await heldOpen((work) => inTenant(store, tenantId, work), first)
+  let rest: () => Promise<unknown> = async () => undefined
+  try {
+    rest = (await beside(store, second)).rest
+  } finally {
+    await commit()
+  }
+  await rest()
+}
+
+/**
+ * Starts work while another transaction is stalled. Returns once the work has ended, or waits for a lock that the stalled
+ * one may hold.
+ *
+ * @returns whether it has ended, and what is left of it
+ */
+export async function beside(
+  store: Store,
+  work: () => Promise<unknown>,
+): Promise<{ hasEnded: boolean; rest: () => Promise<unknown> }> {
   let hasEnded = false
-  const other = second().finally(() => {
+  const working = work().finally(() => {
     hasEnded = true
   })
-  try {
-    await soon(async () => {
-      if (!hasEnded && (await lockWaiters(store)) === 0) throw new Error('the second neither waits nor has ended')
-    })
-  } finally {
-    await Promise.all([commit(), other])
-  }
+  // Whoever awaits it hears of a failure: not before.
+  working.catch(() => undefined)
+  await soon(async () => {
+    if (!hasEnded && (await lockWaiters(store)) === 0) throw new Error('the other neither waits nor has ended')
+  })
+  return { hasEnded, rest: () => working }
 }
 
 /** Another session runs a statement and keeps its locks. @returns what releases them */

@@ -1,6 +1,5 @@
 /** Logins as in an installation: one that owns and migrates its database, and one that owns nothing. */
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
 import { inject } from 'vitest'
 import { migrate } from '../../store/migrate/migrate.ts'
 import { administrate, dropDatabase } from './database.ts'
@@ -70,21 +69,11 @@ export async function loginOfProcesses(superuserUrl: string): Promise<{ url: str
   const name = `works_${randomBytes(8).toString('hex')}`
   const url = new URL(superuserUrl)
   const database = url.pathname.slice(1)
-  const run = async (...statements: readonly string[]) => {
-    const client = new pg.Client({ connectionString: superuserUrl })
-    await client.connect()
-    try {
-      for (const statement of statements) await client.query(statement)
-    } finally {
-      await client.end()
-    }
-  }
-  await run(
-    `create role ${name} login noinherit password '${name}'`,
-    `grant simherd_tenant, simherd_platform to ${name}`,
-    `grant create on database ${database} to ${name}`,
-  )
+  const run = async (statements: string) => void (await administrate(statements, superuserUrl))
+  await run(`create role ${name} login noinherit password '${name}';
+             grant simherd_tenant, simherd_platform to ${name};
+             grant create on database ${database} to ${name}`)
   url.username = name
   url.password = name
-  return { url: url.href, drop: () => run(`drop owned by ${name} cascade`, `drop role ${name}`) }
+  return { url: url.href, drop: () => run(`drop owned by ${name} cascade; drop role ${name}`) }
 }

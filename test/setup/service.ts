@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Connection } from '@temporalio/client'
-import pg from 'pg'
 import { inject } from 'vitest'
 import { hasAll } from '../../cli/start/answers.ts'
 import { childEnv } from '../../process/child-env.ts'
@@ -21,7 +20,7 @@ import type { InboxMail } from '../../stack/inbox/mails.ts'
 import { supervise } from '../../stack/supervise.ts'
 import { connect } from '../../store/connect.ts'
 import { inPlatform } from '../../store/tenancy.ts'
-import { freshDatabase } from './database.ts'
+import { administrate, freshDatabase } from './database.ts'
 import { documentCheck } from './document-check.ts'
 import { loginOfProcesses } from './login.ts'
 import { until } from './soon.ts'
@@ -147,15 +146,12 @@ export async function startService(
   const inTurn = () => all[turn++ % all.length] ?? first
 
   const call = async (url: string, method: string, path: string, tenantId: string, body?: unknown) => {
-    const response = await fetch(url + path, {
-      method,
-      headers: {
-        authorization: `Bearer ${key}`,
-        'x-tenant-id': tenantId,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
+    const caller = { authorization: `Bearer ${key}`, 'x-tenant-id': tenantId }
+    const sent =
+      body === undefined
+        ? { headers: caller }
+        : { headers: { ...caller, 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    const response = await fetch(url + path, { method, ...sent })
     const text = await response.text()
     const read = text === '' ? text : JSON.parse(text)
     const { status } = response
@@ -181,25 +177,14 @@ export async function startService(
     call: (method: string, path: string, tenantId: string, body?: unknown) =>
       call(inTurn().internalUrl, method, path, tenantId, body),
     /** The rows of a database query, run as the superuser. */
-    rows: async (query: string): Promise<readonly object[]> => {
-      const client = new pg.Client({ connectionString: servers.databaseUrl })
-      await client.connect()
-      try {
-        return (await client.query(query)).rows
-      } finally {
-        await client.end()
-      }
-    },
+    rows: (query: string): Promise<readonly object[]> => administrate(query, servers.databaseUrl),
     mails: async (): Promise<InboxMail[]> =>
       (await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })).json() as Promise<InboxMail[]>,
-    carrierStats: async () =>
-      (
-        await fetch(`${servers.carrierUrl}/stats`, { headers: { authorization: `Bearer ${servers.carrierSecret}` } })
-      ).json() as Promise<{
-        effects: number
-        doubleEffects: number
-        byOperation: Record<string, number>
-      }>,
+    carrierStats: async () => {
+      const headers = { authorization: `Bearer ${servers.carrierSecret}` }
+      const answer = await fetch(`${servers.carrierUrl}/stats`, { headers })
+      return (await answer.json()) as { effects: number; doubleEffects: number; byOperation: Record<string, number> }
+    },
     stop: async () => {
       await Promise.all(all.map((one) => one.worker.stop()))
       await Promise.all(all.map((one) => one.api.stop()))

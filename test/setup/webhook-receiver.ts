@@ -6,10 +6,10 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { createServer as createHttps } from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { onTestFinished } from 'vitest'
 import type { WebhookEvent } from '../../domain/notifications/event.ts'
+import { onTestFinished } from 'vitest'
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts'
+import { listenAnywhere } from './listen.ts'
 
 export interface Received {
   readonly method: string
@@ -50,10 +50,7 @@ export async function startReceiver({ tls = false } = {}) {
     receiver.answer(response, one, received.length)
   }
   const server = tls ? createHttps({ cert: CERTIFICATE, key: CERTIFICATE_KEY }, listener) : createHttp(listener)
-  await new Promise<void>((done) => {
-    server.listen(0, '0.0.0.0', done)
-  })
-  const { port } = server.address() as AddressInfo
+  const port = await listenAnywhere(server, '0.0.0.0')
   const stop = () =>
     new Promise<void>((done) => {
       server.close(() => done())

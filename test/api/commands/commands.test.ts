@@ -1,13 +1,12 @@
-import { once } from 'node:events'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exportList } from '../../../cli/commands/export.ts'
 import { importSimFile, unqueueSim } from '../../../cli/commands/sims.ts'
 import { iccidOf } from '../../../domain/identifiers.ts'
 import { failureOf } from '../../setup/command-failure.ts'
+import { listenAnywhere } from '../../setup/listen.ts'
 import { anIccid, aSim } from '../harness.ts'
 import { useCommandHarness } from './harness.ts'
 
@@ -123,9 +122,7 @@ describe('export', () => {
       response.writeHead(200, { 'content-type': 'text/csv' })
       response.write('id,tag\r\n1,A\r\n', () => response.destroy())
     })
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    const { port } = server.address() as AddressInfo
-    const there = { ...command.settings, SERVICE_INTERNAL_URL: `http://127.0.0.1:${port}` }
+    const there = { ...command.settings, SERVICE_INTERNAL_URL: `http://127.0.0.1:${await listenAnywhere(server)}` }
 
     const failure = await failureOf(
       exportList(there, 'sims', { ...ask, tenant: harness.tenant.id, out: join(command.folder, 'broken.csv') }),

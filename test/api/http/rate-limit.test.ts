@@ -1,9 +1,10 @@
 /** How many requests a key may make in a minute. */
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openRequestCounts } from '../../../adapters/queues/open-request-counts.ts'
 import type { RequestLimit } from '../../../api/http/rate-limit.ts'
 import { buildPublic } from '../../../api/server.ts'
+import { listenAnywhere } from '../../setup/listen.ts'
 import { requireRedis } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { asking, times, useHarness } from '../harness.ts'
@@ -35,12 +36,11 @@ async function aStallingRedis() {
       if (!stalls) socket.write('+OK\r\n'.repeat(commands.length))
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listenAnywhere(server)
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  const { port } = server.address() as AddressInfo
   return { url: `redis://127.0.0.1:${port}`, stall: () => (stalls = true) }
 }
 

@@ -9,7 +9,7 @@
 import { hasAll } from '../../../cli/start/answers.ts'
 import { until } from '../../setup/soon.ts'
 import { type Herd, moveUsage, partOf, raiseHerd, type Sizes, startFleet, takeBack } from '../herd.ts'
-import { unfinished } from '../outcome.ts'
+import { untilDone } from '../outcome.ts'
 import { allMailsEnd, FOR_EVER, LONG_SECONDS, type Played } from './play.ts'
 import { KEPT_LATE } from './post-folder.ts'
 import type { Storm } from './storm.ts'
@@ -99,14 +99,10 @@ export async function playMixedStorm(storm: Storm): Promise<PlayedMixed> {
     const alerts = alertsOf(tenants, n)
     const before = { logged: (await look()).logged, effects: await effects(), kept: await post.kept() }
     const seenNow = async () => {
-      const { logged, ...now } = await look()
-      return {
-        ...now,
-        logged: logged - before.logged,
-        alerts,
-        effects: (await effects()) - before.effects,
-        kept: (await post.kept()) - before.kept,
-      }
+      const now = await look()
+      const logged = now.logged - before.logged
+      const [done, kept] = [(await effects()) - before.effects, (await post.kept()) - before.kept]
+      return { ...now, logged, alerts, effects: done, kept }
     }
     await until('a ready API', () => hasAll(`${service.internalUrl}/readyz`))
     const part = partOf(herd, n, PARTS)
@@ -144,16 +140,6 @@ export async function playMixedStorm(storm: Storm): Promise<PlayedMixed> {
   await post.turn({ bad: FOR_EVER })
 
   await allMailsEnd(storm, tenants)
-  for (const one of herds) {
-    let left: string | undefined
-    const isQuiet = async () => {
-      await passWaits(sources.rows)
-      left = await unfinished(one).catch((error: Error) => error.message)
-      return left === undefined
-    }
-    await until('the end of all lifecycles', isQuiet, LONG_SECONDS).catch((error: Error) => {
-      throw new Error(`${error.message}: ${left}`)
-    })
-  }
+  for (const one of herds) await untilDone(one, LONG_SECONDS, () => passWaits(sources.rows))
   return { herds, tenants, strikes, sentAgain, seconds: Math.round((performance.now() - began) / 1000) }
 }

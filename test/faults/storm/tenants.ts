@@ -6,7 +6,9 @@
  */
 import { iccidOf } from '../../../domain/identifiers.ts'
 import { withConcurrency } from '../../../domain/temporal/with-concurrency.ts'
+import { MB } from '../../../domain/units.ts'
 import { roomyCycle } from '../../setup/cycles.ts'
+import { aMeterTenant, LIMIT_MB, overLimitRule } from '../../setup/meters.ts'
 import type { Service } from '../../setup/service.ts'
 
 /** How many tenants and SIMs a storm has. */
@@ -27,9 +29,6 @@ export interface StormSize {
  */
 const GUARD_LEAST = 2000
 
-const MB = 1_000_000
-const LIMIT_MB = 100
-const FEES = { simMonthlyFee: 2, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
 /** Concurrent requests of the test. */
 const CONCURRENCY = 10
 const POOLS = ['red', 'red', 'blue', 'blue', 'calm'] as const
@@ -46,32 +45,9 @@ export interface StormTenant {
   readonly sims: readonly StormSim[]
 }
 
-const ruleOf = (pool: string, level: 'Critical' | 'Warning') => ({
-  file: `sim/over-${pool}.json`,
-  text: JSON.stringify({
-    name: `over-${pool}`,
-    description: `SIMs of pool ${pool} that are over their limit.`,
-    subject: 'sim',
-    match: { pool },
-    conditions: { all: [{ fact: 'overageMB', operator: 'greaterThan', value: 0 }] },
-    event: {
-      type: 'overage',
-      params: {
-        level,
-        message: 'SIM {{iccid}} is {{overageMB}} over its limit.',
-        actions: ['log', 'email'],
-        once: 'cycle',
-        resolve: 'log',
-        stage: 'notify',
-      },
-    },
-    examples: [
-      { fires: true, facts: { overageMB: 1 } },
-      { fires: false, facts: { overageMB: 0 } },
-    ],
-  }),
-})
-export const STORM_RULES = [ruleOf('red', 'Critical'), ruleOf('blue', 'Critical'), ruleOf('calm', 'Warning')]
+export const STORM_RULES = Object.entries({ red: 'Critical', blue: 'Critical', calm: 'Warning' }).map(([pool, level]) =>
+  overLimitRule(pool, { level, stage: 'notify' }),
+)
 
 /** Makes the tenants, each with Active SIMs. */
 export async function raiseTenants(service: Service, size: StormSize): Promise<StormTenant[]> {
@@ -84,26 +60,15 @@ export async function raiseTenants(service: Service, size: StormSize): Promise<S
   await withConcurrency(numbers, CONCURRENCY, async (n) => {
     const manner = n === 0 ? 'well' : (treated[n - 1] ?? 'well')
     const email = `${manner}.${n}@meadow.example`
-    const { id } = await service.call('POST', '/internal/tenants', '', {
-      name: `Brook ${n}`,
-      billingEmail: email,
-      billingCycle,
-    })
+    const named = { name: `Brook ${n}`, billingEmail: email, billingCycle }
+    const { tenantId: id, poolIds } = await aMeterTenant(service, named, [...new Set(POOLS)])
     await service.call('PATCH', '/internal/tenant/enforcement', id, { alertGuardLeast: GUARD_LEAST })
-    const tariff = { displayName: 'Meter', type: 0, standardTariff: { baseTariffBytes: LIMIT_MB * MB, ...FEES } }
-    const { id: tariffId } = await service.call('POST', '/internal/tariffs', id, tariff)
-    const poolIds = new Map<string, number>()
-    for (const name of new Set(POOLS))
-      poolIds.set(
-        name,
-        (await service.tenantCall('POST', '/api/pools', id, { name, type: 0, tariffId, watchdogMode: 2 })).id,
-      )
     // Active for a moment: no usage is missed of them yet.
     const activatedAt = new Date().toISOString()
     const taken = Array.from({ length: n === 0 ? large : small }, (_, k) => ({
       iccid: iccidOf(`894453${String(++serial).padStart(12, '0')}`),
       status: 1,
-      poolId: poolIds.get(POOLS[Math.floor(k / waves) % POOLS.length] ?? ''),
+      poolId: poolIds[POOLS[Math.floor(k / waves) % POOLS.length] ?? 'red'],
       activatedAt,
     }))
     const { created, rejected } = await service.call('POST', '/internal/sims', id, { sims: taken })
