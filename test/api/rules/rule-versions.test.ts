@@ -4,7 +4,8 @@ import { useHarness } from '../harness.ts'
 
 const harness = useHarness()
 const FILE = 'sim/sim-overage.json'
-const shipped = JSON.parse(await readFile(new URL(`../../../rules/${FILE}`, import.meta.url), 'utf8'))
+const textOf = (file: string) => readFile(new URL(`../../../rules/${file}`, import.meta.url), 'utf8')
+const shipped = JSON.parse(await textOf(FILE))
 
 let drawn = 0
 /** A set that no version has. */
@@ -17,11 +18,11 @@ const inForce = async () => (await harness.operate('GET', '/internal/rules')).bo
 
 describe('one file of the rules', () => {
   const SILENT = 'sim/sim-silent.json'
-  const PATH = `/internal/rules/files/${encodeURIComponent(SILENT)}`
-  const silent = () => readFile(new URL(`../../../rules/${SILENT}`, import.meta.url), 'utf8')
-  const put = async (headers = {}, text?: string) =>
-    harness.operate('PUT', PATH, { text: text ?? (await silent()), author: 'Ann' }, headers)
-  const remove = (headers = {}) => harness.operate('DELETE', `${PATH}?author=Ann`, undefined, headers)
+  const silent = () => textOf(SILENT)
+  const pathOf = (file: string) => `/internal/rules/files/${encodeURIComponent(file)}`
+  const put = async (headers = {}, text?: string, file = SILENT) =>
+    harness.operate('PUT', pathOf(file), { text: text ?? (await silent()), author: 'Ann' }, headers)
+  const remove = (headers = {}) => harness.operate('DELETE', `${pathOf(SILENT)}?author=Ann`, undefined, headers)
   const names = async () =>
     (await harness.operate('GET', '/internal/rules')).body.rules.map(({ name }: { name: string }) => name)
   const etag = async () => String((await harness.operate('GET', '/internal/rules')).headers.etag)
@@ -68,15 +69,8 @@ describe('one file of the rules', () => {
 
   test('is put beside those of others at the same time', async () => {
     await load()
-    const OTHERS = ['sim/sim-silent.json', 'sim/sim-never-seen.json', 'sim/sim-burn-rate.json']
-    const answers = await Promise.all(
-      OTHERS.map(async (file) =>
-        harness.operate('PUT', `/internal/rules/files/${encodeURIComponent(file)}`, {
-          text: await readFile(new URL(`../../../rules/${file}`, import.meta.url), 'utf8'),
-          author: 'Ann',
-        }),
-      ),
-    )
+    const OTHERS = [SILENT, 'sim/sim-never-seen.json', 'sim/sim-burn-rate.json']
+    const answers = await Promise.all(OTHERS.map(async (file) => put({}, await textOf(file), file)))
 
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
     expect(await names()).toEqual(['sim-burn-rate', 'sim-never-seen', 'sim-overage', 'sim-silent'])
@@ -96,13 +90,8 @@ describe('versions of the rules', () => {
 
     expect(await inForce()).toBe(before)
     expect(await push(files)).toBe(version)
-    expect((await harness.operate('GET', `/internal/rules/versions/${version}`)).body).toMatchObject({
-      version,
-      author: 'Ann',
-      reason: null,
-      activatedAt: null,
-      files,
-    })
+    const { body } = await harness.operate('GET', `/internal/rules/versions/${version}`)
+    expect(body).toMatchObject({ version, author: 'Ann', reason: null, activatedAt: null, files })
   })
 
   test('are put in force once', async () => {
@@ -162,7 +151,7 @@ describe('versions of the rules', () => {
       { change: 'activated', version, author: 'Bob', reason: 'Vans are told at 80 %' },
       { change: 'pushed', version, author: 'Ann', reason: null },
     ])
-    for (const { actor, requestId } of data)
-      expect([actor, requestId]).toEqual([expect.stringMatching(/^key:/), expect.any(String)])
+    const known = { actor: expect.stringMatching(/^key:/), requestId: expect.any(String) }
+    expect(data).toMatchObject([known, known, known])
   })
 })

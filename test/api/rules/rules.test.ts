@@ -18,21 +18,16 @@ describe('rule sets', () => {
 
     expect(first.body).toEqual({ version: expect.any(Number), changed: true })
     expect(again.body).toEqual({ version: first.body.version, changed: false })
-    expect(inForce.body).toMatchObject({
-      version: first.body.version,
-      refused: null,
-      rules: [{ name: 'sim-overage', subject: 'sim', file: FILE, stage: 'enforce' }],
-    })
+    const rules = [{ name: 'sim-overage', subject: 'sim', file: FILE, stage: 'enforce' }]
+    expect(inForce.body).toMatchObject({ version: first.body.version, refused: null, rules })
   })
 
   test('are refused with every fault, changing nothing', async () => {
     const before = (await harness.operate('GET', '/internal/rules')).body.version
     const broken = (await text()).replace('"overageMB"', '"overageMb"').replace('"Critical"', '"Terrible"')
 
-    const answer = await harness.operate('POST', '/internal/rules', {
-      files: [{ file: FILE, text: broken }],
-      author: 'x',
-    })
+    const set = { files: [{ file: FILE, text: broken }], author: 'x' }
+    const answer = await harness.operate('POST', '/internal/rules', set)
 
     expect([answer.status, answer.body.code]).toEqual([422, 'rules_rejected'])
     const details = answer.body.errors.map(({ detail }: { detail: string }) => detail).join('\n')

@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { cases } from '../../setup/cases.ts'
-import { aPool, aSim, aTenant, type Tenant, useHarness } from '../harness.ts'
+import { aPool, aSim, aTenant, type Tenant, times, useHarness } from '../harness.ts'
+import { ids } from '../specification/estate.ts'
 
 const harness = useHarness()
 const TAGS = ['pump', 'meter', '', 'pump 2']
@@ -33,9 +34,8 @@ async function insert(ids: readonly number[]): Promise<void> {
 }
 
 async function remove(which: readonly number[] | 'all'): Promise<void> {
-  await sql`delete from sims where ${which === 'all'} or id = any(${which === 'all' ? [] : [...which]}::bigint[])`.execute(
-    harness.root,
-  )
+  const ids = which === 'all' ? [] : [...which]
+  await sql`delete from sims where ${which === 'all'} or id = any(${ids}::bigint[])`.execute(harness.root)
   await countPools()
 }
 
@@ -46,13 +46,11 @@ const countPools = () =>
                      (select count(*) from sims where pool_id = o.id and status = 1) as active from pools o) c
        where c.id = p.id`.execute(harness.root)
 
-const rows = async (): Promise<Row[]> =>
-  (
-    await sql<Row>`
-      select id, status, pool_id as "poolId", tag from sims where tenant_id = ${harness.tenant.id} order by id`.execute(
-      harness.root,
-    )
-  ).rows
+const rows = async (): Promise<Row[]> => {
+  const all = sql<Row>`
+    select id, status, pool_id as "poolId", tag from sims where tenant_id = ${harness.tenant.id} order by id`
+  return (await all.execute(harness.root)).rows
+}
 
 const linksOf = (headers: Record<string, string>) =>
   Object.fromEntries(
@@ -65,7 +63,7 @@ async function walk(tenant: Tenant, url: string, between: (part: number) => Prom
   for (let next: string | undefined = url; next !== undefined; ) {
     const { status, headers, body } = await tenant.ask('GET', next)
     expect([next, status]).toEqual([next, 200])
-    parts.push({ ids: body.data.map(({ id }: { id: number }) => id), pagination: body.pagination })
+    parts.push({ ids: ids(body), pagination: body.pagination })
     next = linksOf(headers).next
     expect(body.pagination.hasNextPage).toBe(next !== undefined)
     await between(parts.length)
@@ -96,15 +94,12 @@ describe('a walk by cursors', () => {
           const [going, later] = [0, 1].map((kind) => ids.filter((id) => id % 7 === kind)) as [number[], number[]]
           const lasting = ids.filter((id) => id % 7 > 1)
           await insert([...going, ...lasting])
-          const seen = await walk(
-            harness.tenant,
-            `/api/sims?pageSize=${pageSize}${query.replace('POOL', String(pools[0]))}`,
-            async (part) => {
-              const [gone = 0, come = 0] = changes[part - 1] ?? []
-              await remove(going.splice(0, gone))
-              await insert(later.splice(0, come))
-            },
-          )
+          const url = `/api/sims?pageSize=${pageSize}${query.replace('POOL', String(pools[0]))}`
+          const seen = await walk(harness.tenant, url, async (part) => {
+            const [gone = 0, come = 0] = changes[part - 1] ?? []
+            await remove(going.splice(0, gone))
+            await insert(later.splice(0, come))
+          })
           const all = seen.flatMap((part) => part.ids)
           const expected = (await rows()).filter((row) => lasting.includes(row.id) && fits(row)).map(({ id }) => id)
 
@@ -131,15 +126,9 @@ describe('a walk by cursors', () => {
       [103, 201, 202],
       [203, 204],
     ])
+    const always = { pageSize: 3, totalItems: 10, totalPages: 4, hasPreviousPage: true }
     expect(parts.map(({ pagination }) => pagination)).toEqual(
-      [2, 3, 4, 5, 6].map((page) => ({
-        page,
-        pageSize: 3,
-        totalItems: 10,
-        totalPages: 4,
-        hasNextPage: page < 6,
-        hasPreviousPage: true,
-      })),
+      [2, 3, 4, 5, 6].map((page) => ({ page, ...always, hasNextPage: page < 6 })),
     )
   })
 
@@ -161,8 +150,7 @@ describe('a walk by cursors', () => {
 async function fullLists(): Promise<{ readonly tenant: Tenant; readonly lists: readonly string[] }> {
   const tenant = await aTenant(harness, 'Walked')
   const { id: simId } = await aSim(tenant)
-  let poolId = 0
-  for (let n = 0; n < 5; n++) poolId = await aPool(tenant)
+  const [poolId = 0] = await times(5, () => aPool(tenant))
   await sql`
     insert into watchdog_log (tenant_id, sim_id, pool_id, level, message, at, dedupe_key)
     select ${tenant.id}, ${simId}, ${poolId}, 1, 'entry ' || n, timestamptz '2026-11-20T12:00:00.000001Z' + n / 3 * interval '1 microsecond', 'k' || n
@@ -171,7 +159,7 @@ async function fullLists(): Promise<{ readonly tenant: Tenant; readonly lists: r
     insert into events (tenant_id, type, severity, title, description, at)
     select case when n % 2 = 0 then ${tenant.id} end, 0, 0, 'event', 'entry ' || n, timestamptz '2026-11-20T12:00:00.999999Z' + n / 4 * interval '1 microsecond'
       from generate_series(1, 12) n`.execute(harness.root)
-  for (let n = 0; n < 5; n++) await tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })
+  await times(5, () => tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 }))
   return {
     tenant,
     lists: [
@@ -193,7 +181,7 @@ test('a search that began with very many hits goes on alike', async () => {
   const found = async (total: string) => {
     const cursor = `s${'0'.repeat(14)}${'5'.padStart(14, '0')}${'0'.repeat(8)}${total}`
     const { body } = await harness.tenant.ask('GET', `/api/sims?search=PUMP&pageSize=9&cursor=${cursor}`)
-    return body.data.map(({ id }: { id: number }) => id)
+    return ids(body)
   }
 
   expect(await found('00000028')).toEqual([7, 8, 11, 12, 15, 16, 19, 20, 23])
@@ -205,9 +193,7 @@ describe('cursors', () => {
     const { tenant, lists } = await fullLists()
     for (const list of lists) {
       const joint = list.includes('?') ? '&' : '?'
-      const whole = (await tenant.ask('GET', `${list}${joint}pageSize=100`)).body.data.map(
-        ({ id }: { id: number }) => id,
-      )
+      const whole = ids((await tenant.ask('GET', `${list}${joint}pageSize=100`)).body)
       expect([list, whole.length > 4]).toEqual([list, true])
       for (const pageSize of [1, 2, 3, 5]) {
         const parts = await walk(tenant, `${list}${joint}pageSize=${pageSize}`)

@@ -13,7 +13,8 @@ const get = (what: string, query = '', tenant = harness.tenant) =>
   tenant.inside('GET', `/internal/exports/${what}.csv${query}`)
 const rowsOf = (csv: string): Record<string, string>[] => parse(csv, { columns: true, record_delimiter: '\r\n' })
 const rows = async (what: string, query = '', tenant = harness.tenant) => rowsOf((await get(what, query, tenant)).body)
-/** The CSV cells of a field in a response. */
+/** The CSV cells of a resource in a response. */
+const rowOf = (of: object) => Object.fromEntries(Object.entries(of).flatMap(([name, value]) => cellsOf(value, name)))
 const cellsOf = (value: unknown, name: string): [string, string][] =>
   typeof value === 'object' && value !== null
     ? Object.entries(value).flatMap(([key, item]) => cellsOf(item, `${name}.${key}`))
@@ -23,9 +24,8 @@ let simId: number
 let poolId: number
 beforeAll(async () => {
   poolId = await aPool(harness.tenant, { name: 'Zähler, "Nord"; Süd' })
-  simId = (
-    await aSim(harness.tenant, { tag: '=HYPERLINK("http://x")', msisdn: '+491701234567', imsi: '001010000000017' })
-  ).id
+  const sim = { tag: '=HYPERLINK("http://x")', msisdn: '+491701234567', imsi: '001010000000017' }
+  simId = (await aSim(harness.tenant, sim)).id
   await provisioned(harness, harness.tenant, simId, { poolId })
   await aSim(harness.tenant, { tag: '-5' })
   await aSim(harness.other, { tag: 'Theirs' })
@@ -44,7 +44,7 @@ describe('GET /internal/exports/sims.csv', () => {
     const [first, second] = rowsOf(answer.body)
     const { esimQrPayload: _, esimQrDataUrl: __, tariff, ...shown } = body
     expect(first).toEqual({
-      ...Object.fromEntries(Object.entries(shown).flatMap(([name, value]) => cellsOf(value, name))),
+      ...rowOf(shown),
       tag: `'=HYPERLINK("http://x")`,
       'tariff.id': String(tariff.id),
       'tariff.displayName': tariff.displayName,
@@ -74,12 +74,8 @@ describe('GET /internal/exports/sims.csv', () => {
   test('lists SIMs of several pages once, by id', async () => {
     const count = KEYSET_PAGE * 2 + 1
     const { id } = harness.other
-    await inTenant(harness.store, id, (tx) =>
-      importSims(
-        tx,
-        Array.from({ length: count }, () => ({ iccid: anIccid() })),
-      ),
-    )
+    const sims = Array.from({ length: count }, () => ({ iccid: anIccid() }))
+    await inTenant(harness.store, id, (tx) => importSims(tx, sims))
 
     const found = (await rows('sims', '?search=8944', harness.other)).map((row) => Number(row.id))
 
@@ -92,9 +88,7 @@ test('GET /internal/exports/pools.csv keeps any text', async () => {
   const [pool] = await rows('pools')
   const { body } = await harness.tenant.ask('GET', `/api/pools/${poolId}`)
 
-  expect(pool).toEqual(
-    Object.fromEntries(Object.entries(body as object).flatMap(([name, value]) => cellsOf(value, name))),
-  )
+  expect(pool).toEqual(rowOf(body))
   expect(pool?.name).toBe('Zähler, "Nord"; Süd')
 })
 
@@ -112,9 +106,8 @@ test('GET /internal/exports/orders.csv takes the filters of the list', async () 
   await harness.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 2.5 }] })
   const made = await harness.tenant.ask('POST', '/api/orders', { type: 1, quantity: 3, shippingCity: '@home' })
 
-  expect(await rows('orders', '?status=pending')).toMatchObject([
-    { id: String(made.body.id), total: '7.5', shippingCity: "'@home" },
-  ])
+  const row = { id: String(made.body.id), total: '7.5', shippingCity: "'@home" }
+  expect(await rows('orders', '?status=pending')).toMatchObject([row])
   expect(await rows('orders', '?status=Failed')).toEqual([])
   expect((await get('orders', '?status=Lost')).status).toBe(400)
 })
@@ -137,14 +130,9 @@ describe('exports of events and log entries', () => {
     expect(found).toHaveLength(count + 1)
     const ids = found.map(({ id }) => Number(id))
     expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => b - a))
-    expect(found[0]).toEqual({
-      id: expect.any(String),
-      type: '2',
-      severity: '1',
-      title: 'Ours, many',
-      description: 'of one instant',
-      date: new Date(harness.now).toISOString(),
-    })
+    const date = new Date(harness.now).toISOString()
+    const shown = { type: '2', severity: '1', title: 'Ours, many', description: 'of one instant', date }
+    expect(found[0]).toEqual({ id: expect.any(String), ...shown })
   })
 
   test('are a line of columns when empty', async () => {

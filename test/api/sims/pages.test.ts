@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { wrongCounts } from '../../../service/sims/rows/wrong-counts.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { aPool, aSim, provisioned, useHarness } from '../harness.ts'
+import { ids } from '../specification/estate.ts'
 
 const harness = useHarness()
 let pools: number[]
@@ -45,7 +46,7 @@ describe('pages of SIMs', () => {
     for (let page = 1; page <= Math.ceil(all.length / 7) + 1; page++) {
       const { status: code, body } = await harness.tenant.ask('GET', `/api/sims?${query}&page=${page}`)
       expect([code, body.pagination.totalItems]).toEqual([200, all.length])
-      seen.push(...body.data.map(({ id }: { id: number }) => id))
+      seen.push(...ids(body))
     }
 
     expect(seen).toEqual(all)
@@ -69,9 +70,8 @@ describe('pages of SIMs', () => {
 
   test('have no SIM of an import that is rolled back or only tried', async () => {
     const before = await wrong()
-    const dry = await harness.tenant.inside('POST', '/internal/sims?dryRun=true', {
-      sims: [{ iccid: '894459990000000001' }],
-    })
+    const sims = [{ iccid: '894459990000000001' }]
+    const dry = await harness.tenant.inside('POST', '/internal/sims?dryRun=true', { sims })
     const broken = inTenant(harness.store, harness.tenant.id, async (tx) => {
       tx.tally({ simId: 1, status: 0, by: 1 })
       throw new Error('broken off')

@@ -29,12 +29,9 @@ describe('the ticket quota of a SIM', () => {
       expect(answer).toMatchObject({ status: 429, body: { code: 'quota_exceeded' } })
       expect(answer.headers['retry-after']).toBe('30')
     }
-    expect(third.body.detail).toBe(
-      `SIM ${simId} has 2 open SMS tickets, and 2 is the quota of a SIM. Try again when one has ended, or cancel one.`,
-    )
-    expect(seventh.body.detail).toBe(
-      `SIM ${simId} has 6 open tickets, and 6 is the quota of a SIM. Try again when one has ended, or cancel one.`,
-    )
+    const end = 'is the quota of a SIM. Try again when one has ended, or cancel one.'
+    expect(third.body.detail).toBe(`SIM ${simId} has 2 open SMS tickets, and 2 ${end}`)
+    expect(seventh.body.detail).toBe(`SIM ${simId} has 6 open tickets, and 6 ${end}`)
     expect((await refresh(tenant, other)).status).toBe(200)
   })
 

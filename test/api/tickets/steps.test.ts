@@ -24,6 +24,7 @@ beforeEach(async () => {
 
 const setStatus = (status: number) => sql`update sims set status = ${status} where id = ${simId}`.execute(harness.root)
 const step = (name: string) => ({ 'simherd-workflow': workflowId, 'idempotency-key': `${workflowId}/run/${name}` })
+const suspend = (n: number) => worker('POST', '/api/tickets/suspend', { simId }, step(`suspend/${n}`))
 const idOf = (name: string) => ticketIdOfStep(harness.tenant.id, `${workflowId}/run/${name}`)
 const tickets = async (): Promise<string[]> => {
   const { rows } = await sql<{ id: string }>`
@@ -55,23 +56,18 @@ describe('a step of a workflow', () => {
   )
 
   test('gets its ticket after the SIM state changed', async () => {
-    const { body } = await worker('POST', '/api/tickets/suspend', { simId }, step('suspend/1'))
+    const { body } = await suspend(1)
     await complete(body.id)
     await setStatus(2)
     harness.now += 2 * DAY
 
-    expect(await worker('POST', '/api/tickets/suspend', { simId }, step('suspend/1'))).toMatchObject({
-      status: 200,
-      body,
-    })
-    const other = await worker('POST', '/api/tickets/suspend', { simId }, step('suspend/2'))
+    expect(await suspend(1)).toMatchObject({ status: 200, body })
+    const other = await suspend(2)
     expect(other).toMatchObject({ status: 409, body: { code: 'sim_state_conflict' } })
   })
 
   test('opens one ticket under three requests at once', async () => {
-    const answers = await Promise.all(
-      [1, 2, 3].map(() => worker('POST', '/api/tickets/suspend', { simId }, step('suspend/1'))),
-    )
+    const answers = await Promise.all([1, 2, 3].map(() => suspend(1)))
     const opened = answers.filter(({ status }) => status === 200)
     expect(opened.map(({ body }) => body.id)).toEqual(opened.map(() => idOf('suspend/1')))
     expect(await tickets()).toEqual([idOf('suspend/1')])
@@ -81,7 +77,7 @@ describe('a step of a workflow', () => {
     ['another SIM', '/api/tickets/suspend', true],
     ['something else', '/api/tickets/refresh', false],
   ])('is refused if it requests %s under its key', async (_, path, elsewhere) => {
-    await worker('POST', '/api/tickets/suspend', { simId }, step('suspend/1'))
+    await suspend(1)
     harness.now += 2 * DAY
     const other = elsewhere ? (await aSim(harness.tenant)).id : simId
 
@@ -103,8 +99,7 @@ describe('a step of a workflow', () => {
 })
 
 describe('a ticket that a workflow cancels', () => {
-  const open = async () =>
-    (await worker('POST', '/api/tickets/suspend', { simId }, step('suspend/1'))).body.id as string
+  const open = async () => (await suspend(1)).body.id as string
   const from = (id: string) => ({ 'simherd-workflow': id })
 
   test('is cancelled idempotently and names the workflow', async () => {
