@@ -62,10 +62,7 @@ describe('the data folder of a start', () => {
     const seen = await promisify(execFile)(
       '/bin/sh',
       ['-c', 'ls "$1" && cat "$1/logs/carrier.log"', 'sh', service.folder],
-      {
-        ...NOBODY,
-        cwd: '/',
-      },
+      { ...NOBODY, cwd: '/' },
     ).catch((error: { stderr: string }) => error.stderr)
 
     expect(stdout).toBe('')

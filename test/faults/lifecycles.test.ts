@@ -70,9 +70,7 @@ afterAll(async () => {
 })
 
 for (const { needsRedis = false, seen: misbehaviour = [], ...fault } of FAULTS) {
-  test(`loses nothing and repeats nothing: ${fault.name}`, {
-    skip: needsRedis && !redis,
-  }, async () => {
+  test(`loses nothing and repeats nothing: ${fault.name}`, { skip: needsRedis && !redis }, async () => {
     const seen = await play(await harnessWith(needsRedis), fault)
     played.push([fault, seen])
 

@@ -213,10 +213,7 @@ export const LINES: Readonly<Record<string, Line>> = {
     call: ({ iccid }) => ({ path: { idOrIccid: iccid } }),
     mixed: (_, { simId }) => ({ path: { idOrIccid: simId } }),
   },
-  tagSim: {
-    call: (estate) => ({ ...sim(estate), body: { tag: `${estate.word} tag ${next()}` } }),
-    audit: ['sim'],
-  },
+  tagSim: { call: (estate) => ({ ...sim(estate), body: { tag: `${estate.word} tag ${next()}` } }), audit: ['sim'] },
   takeBackQueuedChange: {
     call: async (estate) => {
       const { id } = await activeSim(estate)
@@ -246,10 +243,7 @@ export const LINES: Readonly<Record<string, Line>> = {
     ...TICKET,
   },
   listOrders: { call: none },
-  createOrder: {
-    call: () => ({ body: { type: 1, quantity: 1 + next(), shippingLine1: '2 Lane' } }),
-    audit: ['order'],
-  },
+  createOrder: { call: () => ({ body: { type: 1, quantity: 1 + next(), shippingLine1: '2 Lane' } }), audit: ['order'] },
   getOrderPricing: { call: none },
   getOrderMetadata: { call: none },
   getOrder: { call: order },
@@ -270,18 +264,11 @@ export const LINES: Readonly<Record<string, Line>> = {
     audit: ['tenant', 'key'],
     secret: true,
   },
-  createKey: {
-    call: () => ({ body: { name: `key ${next()}`, scopes: ['read'] } }),
-    audit: ['key'],
-    secret: true,
-  },
+  createKey: { call: () => ({ body: { name: `key ${next()}`, scopes: ['read'] } }), audit: ['key'], secret: true },
   listKeys: { call: none },
   rotateKey: { call: keyToEnd, audit: ['key', 'key'], secret: true },
   revokeKey: { call: keyToEnd, audit: ['key'] },
-  createTariff: {
-    call: () => ({ body: plainTariff(`Tariff ${next()}`) }),
-    audit: ['tariff'],
-  },
+  createTariff: { call: () => ({ body: plainTariff(`Tariff ${next()}`) }), audit: ['tariff'] },
   offerTariff: {
     call: async (estate) => ({ path: { id: await freshTariff(estate) }, body: { isActive: false } }),
     audit: ['tariff'],

@@ -17,12 +17,6 @@ beforeEach(() => {
   harness.now += 3_600_000
 })
 
-type Asking = (options?: { key?: string; from?: string; url?: string }) => Promise<{
-  status: number
-  retryAfter: unknown
-  code: string | undefined
-}>
-
 /** Both listeners on one database connection, which `held` takes away for a while. */
 async function aProcess() {
   const { db, close } = connect(harness.databaseUrl, { max: 1 })
@@ -34,15 +28,12 @@ async function aProcess() {
     await close()
   })
   const asking =
-    (app: typeof outside, path: string): Asking =>
-    async ({ key, from = ADDRESS, url = path } = {}) => {
+    (app: typeof outside, url: string) =>
+    async ({ key, from = ADDRESS }: { key?: string; from?: string } = {}) => {
       const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
-      const answer = await app.inject({ url, remoteAddress: from, headers })
-      return {
-        status: answer.statusCode,
-        retryAfter: answer.headers['retry-after'],
-        code: answer.statusCode < 400 ? undefined : answer.json().code,
-      }
+      const { statusCode: status, headers: got, body } = await app.inject({ url, remoteAddress: from, headers })
+      const code: string | undefined = status < 400 ? undefined : JSON.parse(body).code
+      return { status, retryAfter: got['retry-after'], code }
     }
   return { db, outside: asking(outside, '/api/tenant'), inside: asking(inside, '/internal/keys') }
 }
@@ -151,9 +142,8 @@ describe('over the refusal limit of an address', () => {
 
     const forged = `${harness.tenant.key.slice(0, -43)}${'x'.repeat(43)}`
 
-    expect([await ask({ key: forged }), await ask({ key: harness.tenant.key })].map(({ status }) => status)).toEqual([
-      429, 200,
-    ])
+    expect((await ask({ key: forged })).status).toBe(429)
+    expect((await ask({ key: harness.tenant.key })).status).toBe(200)
   })
 
   test('other addresses get 401; IPv6 counts by network', async () => {

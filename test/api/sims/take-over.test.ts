@@ -202,22 +202,19 @@ describe('POST /internal/sims of SIMs that live at the carrier', () => {
 describe('a SIM whose fields disagree', () => {
   const FUTURE = '2026-11-20T12:00:01Z'
   const NOW = '2026-11-20T12:00:00.000Z'
+  const NO_DAY = '2026-02-30T00:00:00Z'
   const INSTANT = 'a day and time there are, ISO 8601 with an offset or Z, such as 2026-03-01T00:00:00Z'
+  const UP_TO = 'expected a whole number from 0 to'
+  const active = { status: Active, activatedAt: SINCE }
   const never = (what: string) => `of a SIM that never was Active; expected none or 0, or ${what}`
 
   test.each<[object, string]>([
     [{ status: 3 }, 'status: got 3; expected 0 (Unprovisioned) or 1 (Active) or 2 (Suspended)'],
-    [
-      { status: Active },
-      'activatedAt: is missing; expected since when the SIM is Active, ISO 8601 with an offset or Z',
-    ],
+    [{ status: Active }, `activatedAt: is missing; expected since when the SIM is Active, ISO 8601 with an offset or Z`],
     [{ status: Active, activatedAt: FUTURE }, `activatedAt: got "${FUTURE}"; expected no later than now, ${NOW}`],
     [{ status: Suspended, activatedAt: FUTURE }, `activatedAt: got "${FUTURE}"; expected no later than now, ${NOW}`],
     [{ status: Active, activatedAt: '01.03.2026' }, `activatedAt: got "01.03.2026"; expected ${INSTANT}`],
-    [
-      { status: Active, activatedAt: '2026-02-30T00:00:00Z' },
-      `activatedAt: got "2026-02-30T00:00:00Z"; expected ${INSTANT}`,
-    ],
+    [{ status: Active, activatedAt: NO_DAY }, `activatedAt: got "${NO_DAY}"; expected ${INSTANT}`],
     [{ status: Active, activatedAt: 5 }, `activatedAt: got 5; expected ${INSTANT}`],
     [{ poolId: 7 }, 'poolId: got 7 of an Unprovisioned SIM; expected none, or status 1 or 2'],
     [
@@ -230,26 +227,14 @@ describe('a SIM whose fields disagree', () => {
     ],
     [{ status: Active, poolId: 0 }, 'poolId: got 0; expected the id of a pool'],
     [{ status: Active, tariffId: 'gold' }, 'tariffId: got "gold"; expected the id of a tariff'],
+    [{ ...active, usageBytes: -1 }, `usageBytes: got -1; ${UP_TO} ${MOST_TOTAL}`],
+    [{ ...active, usageBytes: MOST_TOTAL + 1 }, `usageBytes: got ${MOST_TOTAL + 1}; ${UP_TO} ${MOST_TOTAL}`],
+    [{ ...active, usageBytes: '1.000' }, `usageBytes: got "1.000"; ${UP_TO} ${MOST_TOTAL}`],
     [
-      { status: Active, activatedAt: SINCE, usageBytes: -1 },
-      `usageBytes: got -1; expected a whole number from 0 to ${MOST_TOTAL}`,
+      { ...active, usageBytes: '4.15E+07' },
+      `usageBytes: got "4.15E+07", which is a number a spreadsheet has rounded: format the column as text and export again; ${UP_TO} ${MOST_TOTAL}`,
     ],
-    [
-      { status: Active, activatedAt: SINCE, usageBytes: MOST_TOTAL + 1 },
-      `usageBytes: got ${MOST_TOTAL + 1}; expected a whole number from 0 to ${MOST_TOTAL}`,
-    ],
-    [
-      { status: Active, activatedAt: SINCE, usageBytes: '1.000' },
-      `usageBytes: got "1.000"; expected a whole number from 0 to ${MOST_TOTAL}`,
-    ],
-    [
-      { status: Active, activatedAt: SINCE, usageBytes: '4.15E+07' },
-      `usageBytes: got "4.15E+07", which is a number a spreadsheet has rounded: format the column as text and export again; expected a whole number from 0 to ${MOST_TOTAL}`,
-    ],
-    [
-      { status: Active, activatedAt: SINCE, smsCount: 0.5 },
-      'smsCount: got 0.5; expected a whole number from 0 to 1000000000',
-    ],
+    [{ ...active, smsCount: 0.5 }, `smsCount: got 0.5; ${UP_TO} 1000000000`],
   ])('%j is rejected', async (given, detail) => {
     const { body } = await take([{ iccid: anIccid(), ...given }])
 
@@ -259,7 +244,7 @@ describe('a SIM whose fields disagree', () => {
 
   /** @returns why an Active SIM is rejected in this place */
   const rejected = async (place: object) => {
-    const { body } = await take([{ iccid: anIccid(), status: Active, activatedAt: SINCE, ...place }])
+    const { body } = await take([{ iccid: anIccid(), ...active, ...place }])
     expect(body.created).toEqual([])
     return body.rejected
   }
@@ -275,36 +260,37 @@ describe('a SIM whose fields disagree', () => {
     expect(await rejected({ poolId })).toEqual([{ index: 0, code: 'pool_not_found', detail }])
   })
 
-  test.each<[string, () => object, string, () => string]>([
+  test.each<[string, () => { tariffId: number; poolId?: number }, string, (id: number) => string]>([
     [
       'a tariff that does not exist',
       () => ({ tariffId: 999_999 }),
       'tariff_not_found',
-      () => 'tariffId: got 999999; expected a tariff that this tenant may use. There is no tariff 999999.',
+      (id) => `expected a tariff that this tenant may use. There is no tariff ${id}.`,
     ],
     [
       'a withdrawn tariff',
       () => ({ tariffId: ids.withdrawn }),
       'tariff_inactive',
-      () =>
-        `tariffId: got ${ids.withdrawn}; expected a tariff that is active. Tariff ${ids.withdrawn} (Tariff of type 0) takes no new assignments.`,
+      (id) => `expected a tariff that is active. Tariff ${id} (Tariff of type 0) takes no new assignments.`,
     ],
     [
       'a tariff for pools outside one',
       () => ({ tariffId: ids.shared }),
       'tariff_needs_pool',
-      () =>
-        `tariffId: got ${ids.shared}; expected a Standard tariff, or a poolId too. Tariff ${ids.shared} (Tariff of type 1) is for pools; a SIM outside a pool takes a Standard tariff.`,
+      (id) =>
+        `expected a Standard tariff, or a poolId too. Tariff ${id} (Tariff of type 1) is for pools; a SIM outside a pool takes a Standard tariff.`,
     ],
     [
       'a tariff without effect',
       () => ({ poolId: ids.dynamic, tariffId: ids.tariff }),
       'tariff_has_no_effect',
-      () =>
-        `tariffId: got ${ids.tariff}; expected none in this pool. Tariff ${ids.tariff} (Tariff of type 0) has no effect in pool ${ids.dynamic}, whose tariff ${ids.shared} governs.`,
+      (id) =>
+        `expected none in this pool. Tariff ${id} (Tariff of type 0) has no effect in pool ${ids.dynamic}, whose tariff ${ids.shared} governs.`,
     ],
-  ])('%s is rejected by the code of tickets', async (_, place, code, detail) => {
-    expect(await rejected(place())).toEqual([{ index: 0, code, detail: detail() }])
+  ])('%s is rejected by the code of tickets', async (_, placeOf, code, expected) => {
+    const place = placeOf()
+    const detail = `tariffId: got ${place.tariffId}; ${expected(place.tariffId)}`
+    expect(await rejected(place)).toEqual([{ index: 0, code, detail }])
   })
 
   test('more usage than can be counted is rejected, record by record', async () => {

@@ -53,11 +53,7 @@ const WRITES: readonly Write[] = [
   { call: 'POST /api/tickets/suspend', fields: { simId: 'id' }, body: { simId: 1 } },
   { call: 'POST /api/tickets/refresh', fields: { simId: 'id' }, body: { simId: 1 } },
   { call: 'POST /api/tickets/send-sms', fields: { simId: 'id', message: 'text' }, body: { simId: 1, message: 'x' } },
-  {
-    call: 'POST /api/tickets/provision',
-    fields: { simId: 'id', poolId: 'id?', tariffId: 'id?' },
-    body: { simId: 1 },
-  },
+  { call: 'POST /api/tickets/provision', fields: { simId: 'id', poolId: 'id?', tariffId: 'id?' }, body: { simId: 1 } },
   {
     call: 'POST /api/orders',
     fields: { type: 'order type', quantity: 'quantity', ...address },

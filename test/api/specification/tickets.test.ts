@@ -62,12 +62,7 @@ describe('a new ticket', () => {
       type: 2,
       status: 0,
       created: new Date(NOON).toISOString(),
-      provisioningInfo: {
-        pendingPoolId: poolId,
-        pendingTariffId: tariffId,
-        pendingUnassign: false,
-        pendingTag: null,
-      },
+      provisioningInfo: { pendingPoolId: poolId, pendingTariffId: tariffId, pendingUnassign: false, pendingTag: null },
     })
     const processing = { processingTicket: true, processingTicketCount: 1 }
     expect(await sim(simId)).toMatchObject({ status: 0, poolId: null, ...processing })

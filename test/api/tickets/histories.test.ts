@@ -28,9 +28,7 @@ describe('SIMs and their tickets', () => {
     )
   })
 
-  test('treat concurrent requests as in some order', {
-    timeout: MOST_MS + 30_000,
-  }, async () => {
+  test('treat concurrent requests as in some order', { timeout: MOST_MS + 30_000 }, async () => {
     const before = fc.array(ask, { maxLength: 2 })
     const atOnce = fc.array(fc.oneof(ask, fc.record({ cancel: fc.nat(3) })), { minLength: 2, maxLength: 4 })
     await fc.assert(

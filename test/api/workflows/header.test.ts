@@ -52,13 +52,7 @@ describe('the cause of a ticket', () => {
 
     const { status, body } = await worker('POST', '/api/tickets/suspend', { simId }, from(workflowId))
     expect({ status, body }).toEqual({ status: 200, body: { id: expect.any(String) } })
-    expect(await causeOf(body.id)).toEqual({
-      by: 'watchdog',
-      rule: 'sim-overage',
-      cycle: '2026-11',
-      until,
-      workflowId,
-    })
+    expect(await causeOf(body.id)).toEqual({ by: 'watchdog', rule: 'sim-overage', cycle: '2026-11', until, workflowId })
     expect(Object.keys((await worker('GET', `/api/tickets/${body.id}`)).body)).not.toContain('cause')
   })
 
