@@ -180,9 +180,9 @@ export async function reportOn(herd: Herd, received: readonly InboxMail[]): Prom
   const wanted = new Map(
     fatesOf(herd).flatMap(({ sim, fate }) => {
       const { suspension } = fate
-      const status = suspension?.runs ? 'RUNNING' : 'COMPLETED'
+      const state = `${suspension?.runs ? 'RUNNING' : 'COMPLETED'} ${suspension?.where}`
       const provisioning = [provisionAndActivateId(herd.tenantId, sim.id), 'COMPLETED activated'] as const
-      const suspending = [suspendOnOverageId(herd.tenantId, sim.id, herd.cycle), `${status} ${suspension?.where}`] as const
+      const suspending = [suspendOnOverageId(herd.tenantId, sim.id, herd.cycle), state] as const
       return [...(sim.group === 'fleet' ? [provisioning] : []), ...(suspension === undefined ? [] : [suspending])]
     }),
   )

@@ -13,7 +13,10 @@ const ROLES = ['simherd_tenant', 'simherd_platform', 'simherd_search']
  * @param options.ownsSchema whether the login has become the owner of the schema `public`. Default: true
  * @returns the login's url, the superuser's url, and `drop` for database and login
  */
-export async function ownDatabase({ roles = ROLES, ownsSchema = true }: {
+export async function ownDatabase({
+  roles = ROLES,
+  ownsSchema = true,
+}: {
   readonly roles?: readonly string[]
   readonly ownsSchema?: boolean
 } = {}): Promise<{

@@ -33,9 +33,7 @@ describe('alerts and silences', () => {
 
     expect(lines[0]).toBe('nothing is pending or firing')
     const text = lines.join('\n')
-    expect(text).toMatch(
-      RegExp(`sim-usage-warning +sim ${iccid} +firing .* 1 +yes +silenced until 2026-11-22 .* +none`),
-    )
+    expect(text).toMatch(RegExp(`sim-usage-warning +sim ${iccid} +firing .* 1 +yes +silenced until 2026-11-22 .* none`))
     expect(text).toMatch(RegExp(`${silence} +sim ${sim} +2026-11-22 .* +key:\\S+ +The meter is replaced`))
     expect(lines.slice(-2)).toEqual([`silence ${silence} has ended: what still fires is mailed`, 'nothing is silenced'])
   })

@@ -19,16 +19,9 @@ test('GET /internal/sims/{id}/enforcement answers for the running cycle by defau
 
 test('POST /internal/watchdog/actions logs a pool once', async () => {
   const poolId = await aPool(harness.tenant)
-  const report = {
-    cycle: CYCLE,
-    rule: null,
-    counter: 0,
-    detail: 'd',
-    workflowId: 'w',
-    action: 'tooLittleToPick',
-    poolId,
-  }
-  const answers = await times(2, () => harness.tenant.inside('POST', '/internal/watchdog/actions', report))
+  const action = { cycle: CYCLE, rule: null, action: 'tooLittleToPick', counter: 0, detail: 'd', workflowId: 'w' }
+  const report = () => harness.tenant.inside('POST', '/internal/watchdog/actions', { ...action, poolId })
+  const answers = await times(2, report)
 
   expect(answers.map(({ body }) => body)).toEqual([{ logged: true }, { logged: false }])
 })

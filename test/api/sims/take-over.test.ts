@@ -210,7 +210,10 @@ describe('a SIM whose fields disagree', () => {
 
   test.each<[object, string]>([
     [{ status: 3 }, 'status: got 3; expected 0 (Unprovisioned) or 1 (Active) or 2 (Suspended)'],
-    [{ status: Active }, `activatedAt: is missing; expected since when the SIM is Active, ISO 8601 with an offset or Z`],
+    [
+      { status: Active },
+      `activatedAt: is missing; expected since when the SIM is Active, ISO 8601 with an offset or Z`,
+    ],
     [{ status: Active, activatedAt: FUTURE }, `activatedAt: got "${FUTURE}"; expected no later than now, ${NOW}`],
     [{ status: Suspended, activatedAt: FUTURE }, `activatedAt: got "${FUTURE}"; expected no later than now, ${NOW}`],
     [{ status: Active, activatedAt: '01.03.2026' }, `activatedAt: got "01.03.2026"; expected ${INSTANT}`],

@@ -133,9 +133,8 @@ describe('If-Match', () => {
   const aSimPath = async () => `/api/sims/${(await aSim(harness.tenant)).id}`
   const anActivePath = async () => `/api/sims/${(await anActiveSim(harness, harness.tenant)).id}`
   const aTicketPath = async () => {
-    const { body } = await harness.tenant.ask('POST', '/api/tickets/provision', {
-      simId: (await aSim(harness.tenant)).id,
-    })
+    const { id: simId } = await aSim(harness.tenant)
+    const { body } = await harness.tenant.ask('POST', '/api/tickets/provision', { simId })
     return `/api/tickets/${body.id}`
   }
   const tenantPath = async () => '/api/tenant'

@@ -163,11 +163,8 @@ describe('GET /api/orders', () => {
     const at = async (name: string, instant: number, over: Record<string, unknown>) => {
       ids[name] = await harness.at(instant, () => placed(harness.other, { quantity: 1, ...over }))
     }
-    await at('first', NOON - 24 * 3_600_000, {
-      shippingLine1: '100%_sure\\',
-      shippingCompany: 'Acme',
-      shippingPostcode: 'N1 9GU',
-    })
+    const address = { shippingLine1: '100%_sure\\', shippingCompany: 'Acme', shippingPostcode: 'N1 9GU' }
+    await at('first', NOON - 24 * 3_600_000, address)
     await at('second', NOON, { type: 2, shippingLine2: 'Barn', shippingCity: 'Lyon', shippingExtraInfo: 'at the Gate' })
     await at('third', NOON, { shippingLine1: 'Meadow', shippingCountry: 'France' })
     await harness.other.ask('DELETE', `/api/orders/${ids.first}`)

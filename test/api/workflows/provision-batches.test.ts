@@ -37,10 +37,8 @@ describe('POST /internal/workflows/provision-in-bulk', () => {
   test('stores the batch and requests its workflow', async () => {
     const [one, two] = await fresh(2)
     const [poolId, other] = [await aPool(harness.tenant), await aPool(harness.tenant)]
-    const [first, second] = [
-      { simId: one?.id, tag: 'door 1' },
-      { iccid: two?.iccid, poolId: other },
-    ] as const
+    const first = { simId: one?.id, tag: 'door 1' }
+    const second = { iccid: two?.iccid, poolId: other }
     harness.jobs.length = 0
 
     const batch = await started({ sims: [first, second], defaults: { poolId }, parallel: 7 })
