@@ -8,20 +8,20 @@ import { withConcurrency } from '../../domain/temporal/with-concurrency.ts'
 import type { CarrierEntry, OwnServers } from '../setup/own-servers.ts'
 
 /** A SIM in the database. */
-export interface LineSeen {
+interface LineSeen {
   readonly status: number
   /** Open tickets. */
   readonly open: number
 }
 
-export interface TicketSeen {
+interface TicketSeen {
   readonly id: string
   readonly simId: number
   readonly kind: string
   readonly status: string
 }
 
-export interface RunSeen {
+interface RunSeen {
   readonly workflowId: string
   readonly type: string
   readonly status: string

@@ -7,7 +7,7 @@ import type { CarrierRequest } from '../../adapters/carrier/network.ts'
 import { listenAnywhere } from './listen.ts'
 
 /** Done; refused for good; not available now; response lost, whether done or not. */
-export type BridgeResponse = 'ok' | 'refused' | 'away' | 'lost'
+type BridgeResponse = 'ok' | 'refused' | 'away' | 'lost'
 
 /** Decides the bridge's response to a request. Until it returns, the request to the carrier stays open. */
 type Respond = (request: CarrierRequest) => Promise<BridgeResponse> | BridgeResponse

@@ -12,7 +12,7 @@ export interface Block {
   readonly line: number
 }
 
-export interface Typed {
+interface Typed {
   readonly command: string
   readonly printed: string
   readonly line: number

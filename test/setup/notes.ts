@@ -17,7 +17,7 @@ export interface SkipNote {
   readonly isLack: boolean
 }
 /** The number of runs of a property. */
-export interface RunsNote {
+interface RunsNote {
   readonly runs: number
 }
 /** What a test file took. */

@@ -24,7 +24,7 @@ const CARRIER = fileURLToPath(new URL('../../stack/carrier/main.ts', import.meta
 const SECRET = 'secret-of-the-tests'
 
 /** A server that can be killed and started again. */
-export interface Killable {
+interface Killable {
   /** Of the process that runs now. */
   readonly pid: () => number | undefined
   /** Kills it, and starts it again after `awayMs` at the earliest, when `meanwhile` has ended. */

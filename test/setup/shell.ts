@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-export interface Ran {
+interface Ran {
   /** Exit code of the last command. */
   readonly code: number
   /** The text of both outputs. */

@@ -1,7 +1,16 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import {
+  addAddress,
+  clearAddress,
+  confirmAddress,
+  listAddresses,
+  removeAddress,
+} from '../../../cli/commands/addresses.ts'
 import { addSilence, endSilence, listAlerts, listSilences } from '../../../cli/commands/alerts.ts'
 import { listMails, resendMail, retryMail, showMail } from '../../../cli/commands/mails.ts'
+import { tenantNotices } from '../../../cli/commands/notices.ts'
+import { markBad } from '../../../service/channels/rows/addresses.ts'
 import { insertBody } from '../../../service/channels/rows/bodies.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { inTenant } from '../../../store/tenancy.ts'
@@ -92,5 +101,57 @@ describe('mails', () => {
     expect(lines).toContain("mail <1@simherd> is tried again, at the tenant's present billing address")
     expect(lines.at(-1)).toBe('there is no such mail')
     await expect(retryMail(command.settings, '<1@simherd>', ours())).rejects.toMatchObject({ exitCode: 4 })
+  })
+})
+
+test('addresses are listed, added, confirmed, cleared and removed', async () => {
+  await listAddresses(command.settings, ours())
+  await harness.tenant.ask('PATCH', '/api/tenant/billing-email', { billingEmail: 'new@example.com' })
+  await addAddress(command.settings, 'field@example.com', { ...ours(), level: 'Critical', rules: 'sim-*' })
+  await addAddress(command.settings, 'night@example.com', { ...ours(), escalation: true })
+  await inTenant(harness.store, harness.tenant.id, (tx) => markBad(tx, 'field@example.com'))
+  await listAddresses(command.settings, ours())
+  const numberOf = (email: string) => Number(new RegExp(`(\\d+) +\\w+ +${email}`).exec(lines.join('\n'))?.[1])
+  const [changed, field, night] = ['new@example.com', 'field@example.com', 'night@example.com'].map(numberOf)
+  const before = lines.join('\n')
+  lines.length = 0
+  await confirmAddress(command.settings, changed ?? 0, ours())
+  await clearAddress(command.settings, field ?? 0, ours())
+  await removeAddress(command.settings, night ?? 0, ours())
+  await listAddresses(command.settings, ours())
+
+  expect(before).toMatch(/billing +billing@example\.com +all +all +in use/)
+  expect(before).toMatch(/billing +new@example\.com +all +all +not confirmed/)
+  expect(before).toMatch(/copy +field@example\.com +Critical at least +sim-\* +bad since 2026-11-20/)
+  expect(lines.join('\n')).toMatch(/new@example\.com +all +all +in use/)
+  expect(lines.join('\n')).toMatch(/field@example\.com .* in use/)
+  expect(lines.join('\n')).not.toMatch(/billing@example\.com|night@example\.com/)
+  await expect(removeAddress(command.settings, changed ?? 0, ours())).rejects.toMatchObject({ exitCode: 4 })
+})
+
+describe('tenants notices', () => {
+  test('changes what is given, and keeps the rest', async () => {
+    const ours = { tenant: harness.tenant.id }
+    await tenantNotices(command.settings, { ...ours, timeZone: 'Europe/Berlin', escalateAfter: 'PT30M' })
+    await tenantNotices(command.settings, { ...ours, feedEvery: 'PT1H', escalateAfter: false, mailsFrom: 'critical' })
+    lines.length = 0
+
+    await tenantNotices(command.settings, ours)
+
+    expect(lines).toEqual([
+      'mails show instants of the time zone Europe/Berlin',
+      'usage is received every PT1H',
+      'Critical alerts are not escalated',
+      'alerts are mailed from level Critical on',
+    ])
+  })
+
+  test('says which value is wrong', async () => {
+    const wrong = { tenant: harness.tenant.id, feedEvery: 'P99D' }
+
+    await expect(tenantNotices(command.settings, wrong)).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('feedEvery: got P99D, expected PT1M to P31D'),
+    })
   })
 })

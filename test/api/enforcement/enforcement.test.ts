@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import { aPool, aSim, provisioned, times, useHarness } from '../harness.ts'
 
 const harness = useHarness()
@@ -37,4 +38,16 @@ test('POST /internal/enforcement/permits takes 1 to 1000 SIMs', async () => {
   for (const count of [0, 1001]) {
     expect(await ask(count)).toMatchObject({ status: 400, body: { errors: [{ pointer: '/simIds' }] } })
   }
+})
+
+test.each([
+  ['an invalid duration', 'extendGrace', { by: 'an hour' }, '/by'],
+  ['an invalid instant', 'extendGrace', { until: 'Tuesday' }, '/until'],
+  ['an unknown word', 'keepSuspended', { until: 'Tuesday' }, '/until'],
+  ['an unknown field', 'resume', { now: true }, '/now'],
+])('an update of a workflow with %s is refused without asking Temporal', async (_, name, body, pointer) => {
+  const path = `/internal/workflows/${suspendOnOverageId(harness.tenant.id, 1, CYCLE)}/updates/${name}`
+  const answer = await harness.tenant.inside('POST', path, body)
+
+  expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ pointer }] } })
 })

@@ -1,4 +1,11 @@
+/** Notices of a tenant: their settings, their addresses, and those that wait. */
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { insertNotifications } from '../../../store/notifications.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { lockWaiters } from '../../setup/lock-waits.ts'
+import { soon } from '../../setup/soon.ts'
+import { aWarning } from '../../unit/channels/notifications.ts'
 import { useHarness } from '../harness.ts'
 
 const harness = useHarness()
@@ -65,4 +72,51 @@ describe('PUT /internal/tenant/notices', () => {
     expect([(await change('Asia/Tokyo')).status, (await change('Africa/Cairo')).status]).toEqual([200, 412])
     expect(await harness.tenant.inside('GET', URL)).toMatchObject({ body: { timeZone: 'Asia/Tokyo' } })
   })
+})
+
+test('GET /internal/counts misses no notification while a mail takes it', async () => {
+  const { id: tenantId } = harness.tenant
+  await inTenant(harness.store, tenantId, (tx) =>
+    insertNotifications(tx, [{ body: aWarning({ key: 'waiting/1' }), dueAt: tx.now }]),
+  )
+
+  const counting = await harness.root.transaction().execute(async (sender) => {
+    await sql`lock table notifications in access exclusive mode`.execute(sender)
+    const counts = harness.tenant.inside('GET', '/internal/counts')
+    await soon(async () => expect(await lockWaiters(harness.store)).toBe(1))
+    await sql`
+      insert into deliveries (tenant_id, mail_id, recipient, kind, next_attempt_at, created_at)
+      values (${tenantId}, '<1@simherd>', 'billing@meadow.example', 'grouped', now(), now())`.execute(sender)
+    await sql`update notifications set mail_id = '<1@simherd>' where tenant_id = ${tenantId}`.execute(sender)
+    return { counts }
+  })
+
+  const { due, mailsByStatus } = (await counting.counts).body
+  expect(due.notices + (mailsByStatus.pending ?? 0)).toBeGreaterThan(0)
+})
+
+const DOORS: Readonly<Record<string, (email: string) => ReturnType<typeof harness.operate>>> = {
+  billingEmail: (billingEmail) => harness.tenant.ask('PATCH', '/api/tenant/billing-email', { billingEmail }),
+  'billingEmail of a new tenant': (billingEmail) =>
+    harness.operate('POST', '/internal/tenants', { name: 'Meadow', billingEmail }),
+  'email of a copy': (email) => harness.tenant.inside('POST', '/internal/addresses', { kind: 'copy', email }),
+  'email of an escalation': (email) =>
+    harness.tenant.inside('POST', '/internal/addresses', { kind: 'escalation', email }),
+}
+
+test.each(Object.keys(DOORS))('%s is an address that a mail server and DNS could take', async (door) => {
+  const send = DOORS[door]
+  const pointer = `/${door.split(' ')[0]}`
+
+  const answers = [
+    await send?.(`${'a'.repeat(65)}@example.com`),
+    await send?.(`a@${'b'.repeat(64)}.example`),
+    await send?.(`${'a'.repeat(64)}@${'b'.repeat(63)}.example`),
+  ]
+
+  expect(answers.map((answer) => [answer?.status, answer?.body.errors])).toEqual([
+    [400, [{ pointer, detail: 'has 65 characters before the @; expected at most 64' }]],
+    [400, [{ pointer, detail: 'has 64 characters between dots of its domain; expected at most 63' }]],
+    [expect.toSatisfy((status: number) => status < 300), undefined],
+  ])
 })

@@ -29,7 +29,7 @@ export interface WantedTicket {
   /** Whether it takes effect at the cycle boundary, which is before the history. */
   readonly atBoundary: boolean
 }
-export interface TicketModel extends WantedTicket {
+interface TicketModel extends WantedTicket {
   readonly id: string
   status: number
   attempts: number
@@ -52,7 +52,7 @@ export const unprovisioned: LineState = {
   pending: null,
 }
 
-export type Effect =
+type Effect =
   | { readonly is: 'refused'; readonly code: string }
   | { readonly is: 'already' }
   | { readonly is: 'change'; readonly to: LineState; readonly asksCarrier: boolean }

@@ -26,7 +26,7 @@ interface MailRow {
   readonly iccids: readonly string[]
 }
 
-export interface StormReport {
+interface StormReport {
   /** What should not be; empty if all is well. */
   readonly faults: readonly string[]
   readonly logged: number

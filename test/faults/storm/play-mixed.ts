@@ -53,7 +53,7 @@ export interface Met extends Strike {
   /** Effects at the carrier since the strike before. */
   readonly effects: number
 }
-export interface PlayedMixed extends Played {
+interface PlayedMixed extends Played {
   readonly strikes: readonly Met[]
   readonly herds: readonly Herd[]
 }

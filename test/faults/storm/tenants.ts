@@ -33,7 +33,7 @@ const GUARD_LEAST = 2000
 const CONCURRENCY = 10
 const POOLS = ['red', 'red', 'blue', 'blue', 'calm'] as const
 
-export interface StormSim {
+interface StormSim {
   readonly id: number
   readonly iccid: string
   readonly wave: number
