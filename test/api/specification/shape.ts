@@ -39,14 +39,19 @@ function faults(value: unknown, shape: Shape, at: string): string[] {
 /** Expects exactly the fields of a shape, in its order, each of the right kind. */
 export const expectShape = (value: unknown, shape: Shape) => expect(faults(value, shape, '')).toEqual([])
 
-export const PAGINATION = {
-  page: 'integer',
-  pageSize: 'integer',
-  totalItems: 'integer',
-  totalPages: 'integer',
-  hasNextPage: 'boolean',
-  hasPreviousPage: 'boolean',
-} as const satisfies Shape
+/** Fields in their order, each with its kind or its codes: `id integer, poolId integer?, status 0|1|2`. */
+const fields = (text: string): Record<string, Shape> =>
+  Object.fromEntries(
+    text.split(',').map((field) => {
+      const [name = '', kind = ''] = field.trim().split(' ')
+      const codes = kind.split('|').map((code) => (/^\d+$/.test(code) ? Number(code) : code))
+      return [name, kind.includes('|') ? codes : (kind as Kind)]
+    }),
+  )
+
+export const PAGINATION = fields(
+  'page integer, pageSize integer, totalItems integer, totalPages integer, hasNextPage boolean, hasPreviousPage boolean',
+)
 
 /** Expects a page with at least one item, all of one shape. */
 export function expectPage(body: { data: unknown[] }, item: Shape) {
@@ -56,168 +61,69 @@ export function expectPage(body: { data: unknown[] }, item: Shape) {
   for (const each of body.data) expectShape(each, item)
 }
 
-const MODE = [0, 1, 2]
-
-export const LOG_ENTRY = {
-  id: 'integer',
-  simId: 'integer?',
-  poolId: 'integer?',
-  level: [0, 1, 2],
-  message: 'string',
-  date: 'datetime',
-} as const satisfies Shape
+export const LOG_ENTRY = fields(
+  'id integer, simId integer?, poolId integer?, level 0|1|2, message string, date datetime',
+)
 
 export const POOL = {
-  id: 'integer',
-  name: 'string',
-  type: [0, 1],
-  watchdogMode: MODE,
-  warningThresholdPct: 'integer?',
-  enableBurnRateAlerts: 'boolean?',
-  status: [0, 1],
-  createdAt: 'datetime',
-  updatedAt: 'datetime',
-  activatedAt: 'datetime',
-  activeSimCount: 'integer',
-  totalSimCount: 'integer',
-  limitMB: 'number',
-  usageMB: 'number',
-  isOverage: 'boolean',
-  remainingMB: 'number',
-  overageMB: 'number',
-  voiceMins: 'number',
-  smsCount: 'integer',
-  tariffId: 'integer',
-  tariff: { id: 'integer', displayName: 'string', type: [0, 1, 2] },
+  ...fields(`
+    id integer, name string, type 0|1, watchdogMode 0|1|2, warningThresholdPct integer?, enableBurnRateAlerts boolean?,
+    status 0|1, createdAt datetime, updatedAt datetime, activatedAt datetime, activeSimCount integer,
+    totalSimCount integer, limitMB number, usageMB number, isOverage boolean, remainingMB number, overageMB number,
+    voiceMins number, smsCount integer, tariffId integer`),
+  tariff: fields('id integer, displayName string, type 0|1|2'),
   daysUntilRenewal: 'integer',
-} as const satisfies Shape
+} satisfies Shape
 
-const BASE_TARIFF = {
-  baseTariffBytes: 'integer',
-  baseTariffGb: 'number',
-  simMonthlyFee: 'number',
-  smsFee: 'number',
-  voiceFee: 'number',
-  overageFeePerGb: 'number',
-} as const satisfies Shape
+const BASE_TARIFF = fields(`
+  baseTariffBytes integer, baseTariffGb number, simMonthlyFee number, smsFee number, voiceFee number,
+  overageFeePerGb number`)
+const FIXED_TARIFF = fields(`
+  fixedCapacityBytes integer, fixedCapacityGb number, simMonthlyFee number, fixedBucketCost number, smsFee number,
+  voiceFee number, overageFeePerGb number`)
 
 export const TARIFF = {
-  id: 'integer',
-  displayName: 'string',
-  description: 'string',
-  isActive: 'boolean',
-  type: [0, 1, 2],
+  ...fields('id integer, displayName string, description string, isActive boolean, type 0|1|2'),
   standardTariff: orNull(BASE_TARIFF),
   dynamicPoolTariff: orNull(BASE_TARIFF),
-  fixedPoolTariff: orNull({
-    fixedCapacityBytes: 'integer',
-    fixedCapacityGb: 'number',
-    simMonthlyFee: 'number',
-    fixedBucketCost: 'number',
-    smsFee: 'number',
-    voiceFee: 'number',
-    overageFeePerGb: 'number',
-  }),
-} as const satisfies Shape
+  fixedPoolTariff: orNull(FIXED_TARIFF),
+} satisfies Shape
 
 /** A SIM with a governing tariff. */
 export const SIM = {
-  id: 'integer',
-  tag: 'string',
-  iccid: 'string',
-  poolId: 'integer?',
-  tariffId: 'integer?',
-  imsi: 'string',
-  msisdn: 'string',
-  imei: 'string',
-  status: [0, 1, 2],
-  updatedAt: 'datetime',
-  provisionedAt: 'datetime?',
-  lastSeenAt: 'datetime?',
-  limitMB: 'number',
-  usageMB: 'number',
-  remainingMB: 'number',
-  isOverage: 'boolean',
-  overageMB: 'number',
-  voiceMins: 'number',
-  smsCount: 'integer',
-  type: [0, 1],
-  esimQrPayload: 'string?',
-  esimQrDataUrl: 'string?',
-  pendingPoolId: 'integer?',
-  pendingTariffId: 'integer?',
-  pendingUnassign: 'boolean',
-  watchdogMode: MODE,
-  isWatchdogExempt: 'boolean',
-  warningThresholdPct: 'integer?',
-  enableBurnRateAlerts: 'boolean?',
-  processingTicket: 'boolean',
-  processingTicketCount: 'integer',
+  ...fields(`
+    id integer, tag string, iccid string, poolId integer?, tariffId integer?, imsi string, msisdn string, imei string,
+    status 0|1|2, updatedAt datetime, provisionedAt datetime?, lastSeenAt datetime?, limitMB number, usageMB number,
+    remainingMB number, isOverage boolean, overageMB number, voiceMins number, smsCount integer, type 0|1,
+    esimQrPayload string?, esimQrDataUrl string?, pendingPoolId integer?, pendingTariffId integer?,
+    pendingUnassign boolean, watchdogMode 0|1|2, isWatchdogExempt boolean, warningThresholdPct integer?,
+    enableBurnRateAlerts boolean?, processingTicket boolean, processingTicketCount integer`),
   tariff: TARIFF,
-} as const satisfies Shape
-export const SIM_WITHOUT_TARIFF = { ...SIM, tariff: {} } as const satisfies Shape
+} satisfies Shape
+export const SIM_WITHOUT_TARIFF = { ...SIM, tariff: {} } satisfies Shape
 
-export const SIM_SUMMARY = {
-  id: 'integer',
-  iccid: 'string',
-  tag: 'string',
-  status: [0, 1, 2],
-  limitMB: 'number',
-  usageMB: 'number',
-  remainingMB: 'number',
-  isOverage: 'boolean',
-  overageMB: 'number',
-  watchdogMode: MODE,
-  isWatchdogExempt: 'boolean',
-  warningThresholdPct: 'integer?',
-  enableBurnRateAlerts: 'boolean?',
-} as const satisfies Shape
+export const SIM_SUMMARY = fields(`
+  id integer, iccid string, tag string, status 0|1|2, limitMB number, usageMB number, remainingMB number,
+  isOverage boolean, overageMB number, watchdogMode 0|1|2, isWatchdogExempt boolean, warningThresholdPct integer?,
+  enableBurnRateAlerts boolean?`)
 
 export const TICKET = {
-  id: 'uuid',
-  simId: 'integer',
-  type: [0, 1, 2, 3, 4],
-  status: [0, 1, 2, 3, 4],
-  created: 'datetime',
-  provisioningInfo: orNull({
-    pendingPoolId: 'integer?',
-    pendingTariffId: 'integer?',
-    pendingUnassign: 'boolean',
-    pendingTag: 'string?',
-  }),
-} as const satisfies Shape
+  ...fields('id uuid, simId integer, type 0|1|2|3|4, status 0|1|2|3|4, created datetime'),
+  provisioningInfo: orNull(
+    fields('pendingPoolId integer?, pendingTariffId integer?, pendingUnassign boolean, pendingTag string?'),
+  ),
+} satisfies Shape
 
-export const ORDER = {
-  id: 'integer',
-  type: [1, 2],
-  quantity: 'integer',
-  unitPrice: 'number',
-  total: 'number',
-  status: ['Pending', 'Processing', 'Shipped', 'Delivered', 'Completed', 'Cancelled', 'Failed'],
-  date: 'datetime',
-  paymentInvoiceId: 'string?',
-  paymentReceiptUrl: 'string?',
-  shippingCompany: 'string?',
-  shippingLine1: 'string?',
-  shippingLine2: 'string?',
-  shippingCity: 'string?',
-  shippingCountry: 'string?',
-  shippingPostcode: 'string?',
-  shippingExtraInfo: 'string?',
-  trackingNumber: 'string?',
-  shippingCarrier: 'string?',
-} as const satisfies Shape
+export const ORDER = fields(`
+  id integer, type 1|2, quantity integer, unitPrice number, total number,
+  status Pending|Processing|Shipped|Delivered|Completed|Cancelled|Failed, date datetime, paymentInvoiceId string?,
+  paymentReceiptUrl string?, shippingCompany string?, shippingLine1 string?, shippingLine2 string?,
+  shippingCity string?, shippingCountry string?, shippingPostcode string?, shippingExtraInfo string?,
+  trackingNumber string?, shippingCarrier string?`)
 
-export const TENANT = { id: 'string', name: 'string', billingEmail: 'string' } as const satisfies Shape
+export const TENANT = fields('id string, name string, billingEmail string')
 
-export const EVENT = {
-  id: 'integer',
-  type: [0, 1, 2],
-  severity: [0, 1, 2],
-  title: 'string',
-  description: 'string',
-  date: 'datetime',
-} as const satisfies Shape
+export const EVENT = fields('id integer, type 0|1|2, severity 0|1|2, title string, description string, date datetime')
 
 /** Expects the labels of codes that a metadata endpoint sends, under these keys in this order, and no others. */
 export function expectLabels(
