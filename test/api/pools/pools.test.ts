@@ -1,9 +1,12 @@
-/** Pools: what a change triggers, and what prevents deletion. */
-
+/** Pools: what a change triggers, what prevents deletion, and that their SIMs, which may be many, are read page by page. */
 import { sql } from 'kysely'
-import { describe, expect, test } from 'vitest'
+import pg from 'pg'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { listPoolSims } from '../../../service/sims/rows/sims.ts'
+import { KEYSET_PAGE } from '../../../store/keyset-pages.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { aPool, aSim, aTariff, provisioned, useHarness } from '../harness.ts'
+import { byHand } from '../../setup/estate.ts'
+import { anIccid, aPool, aSim, aTariff, provisioned, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 const whole = { name: 'Fleet', watchdogMode: 2, warningThresholdPct: 80, enableBurnRateAlerts: true }
@@ -56,5 +59,57 @@ describe('DELETE /api/pools/{id}', () => {
     expect(new Set([...outcomes, '204/404 pool_not_found', '409/200 pool_in_use'])).toEqual(
       new Set(['204/404 pool_not_found', '409/200 pool_in_use']),
     )
+  })
+})
+
+describe('the SIMs of a pool', () => {
+  let poolId: number
+  let otherPool: number
+  let simIds: number[]
+  beforeAll(async () => {
+    poolId = await aPool(harness.tenant)
+    otherPool = await aPool(harness.tenant)
+    const of = { status: 1, poolId, activatedAt: '2026-03-01T00:00:00Z' }
+    const sims = Array.from({ length: 2 * KEYSET_PAGE + 1 }, () => ({ iccid: anIccid(), ...of }))
+    const { body } = await harness.tenant.inside('POST', '/internal/sims', { sims })
+    simIds = body.created.map(({ id }: { id: number }) => id)
+  })
+
+  const move = (ids: readonly number[], to: number) =>
+    inTenant(harness.store, harness.tenant.id, async (tx) => {
+      await byHand(tx)
+      await sql`update sims set pool_id = ${to} where id = any(${[...ids]}::bigint[])`.execute(tx.q)
+    })
+
+  test('GET /api/pools/{id}/sims reads a page of them at a time', async () => {
+    const query = vi.spyOn(pg.Client.prototype, 'query')
+    onTestFinished(() => query.mockRestore())
+
+    const { body } = await harness.tenant.ask('GET', `/api/pools/${poolId}/sims`)
+
+    const read = await Promise.all(query.mock.results.map(({ value }) => value as Promise<pg.QueryResult>))
+    expect(Math.max(...read.map(({ rowCount }) => rowCount ?? 0))).toBeLessThanOrEqual(KEYSET_PAGE)
+    expect(body.map(({ id }: { id: number }) => id)).toEqual(simIds)
+  })
+
+  test('listPoolSims has each SIM that stays once, by id, while others are moved', async () => {
+    // After the first page SIMs come and leave that it has, or that are in front of its last one or after it.
+    const at = (place: number) => simIds[place] ?? 0
+    const outside = [at(1), at(KEYSET_PAGE + 3), at(2 * KEYSET_PAGE)]
+    await move(outside, otherPool)
+    const leaves = [at(0), at(KEYSET_PAGE), at(KEYSET_PAGE + 1), at(2 * KEYSET_PAGE - 1)]
+
+    const seen: number[] = []
+    for await (const page of listPoolSims(harness.store, harness.tenant.id, poolId)) {
+      expect(page.length).toBeLessThanOrEqual(KEYSET_PAGE)
+      seen.push(...page.map(({ id }) => id))
+      await move(outside, poolId)
+      await move(leaves, otherPool)
+    }
+
+    const stays = simIds.filter((id) => !outside.includes(id) && !leaves.includes(id))
+    expect(seen).toEqual([...new Set(seen)].toSorted((a, b) => a - b))
+    expect(seen).toEqual(expect.arrayContaining(stays))
+    expect(seen.filter((id) => !stays.includes(id))).toEqual([0, KEYSET_PAGE, KEYSET_PAGE + 3, 2 * KEYSET_PAGE].map(at))
   })
 })

@@ -1,16 +1,27 @@
 import { readFile } from 'node:fs/promises'
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { hearOfRules } from '../../../service/rules/hear-of-rules.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { useHarness } from '../harness.ts'
 
 const harness = useHarness()
 const FILE = 'sim/sim-overage.json'
-const text = () => readFile(new URL(`../../../rules/${FILE}`, import.meta.url), 'utf8')
+const textOf = (file: string) => readFile(new URL(`../../../rules/${file}`, import.meta.url), 'utf8')
+const overage = await textOf(FILE)
+const shipped = JSON.parse(overage)
+
+let drawn = 0
+/** A set that no version has. */
+const aSet = () => [{ file: FILE, text: JSON.stringify({ ...shipped, description: `Set ${++drawn} of the tests.` }) }]
+const post = (path: string, body: object) =>
+  harness.operate('POST', `/internal/rules${path}`, { author: 'Ann', ...body })
+const load = async (files = aSet()) => (await post('', { files })).body.version as number
+const push = async (files = aSet()) => (await post('/versions', { files })).body.version as number
+const inForce = async () => (await harness.operate('GET', '/internal/rules')).body.version
 
 describe('rule sets', () => {
   test('keep their version when loaded again', async () => {
-    const set = { files: [{ file: FILE, text: await text() }], author: 'a test' }
+    const set = { files: [{ file: FILE, text: overage }], author: 'a test' }
 
     const first = await harness.operate('POST', '/internal/rules', set)
     const again = await harness.operate('POST', '/internal/rules', set)
@@ -24,7 +35,7 @@ describe('rule sets', () => {
 
   test('are refused with every fault, changing nothing', async () => {
     const before = (await harness.operate('GET', '/internal/rules')).body.version
-    const broken = (await text()).replace('"overageMB"', '"overageMb"').replace('"Critical"', '"Terrible"')
+    const broken = overage.replace('"overageMB"', '"overageMb"').replace('"Critical"', '"Terrible"')
 
     const set = { files: [{ file: FILE, text: broken }], author: 'x' }
     const answer = await harness.operate('POST', '/internal/rules', set)
@@ -39,7 +50,7 @@ describe('rule sets', () => {
   })
 
   test('record an event for each tenant they affect', async () => {
-    const rule = JSON.parse(await text())
+    const rule = shipped
     const named = (name: string, more: object = {}, params: object = {}) => {
       const { event } = rule
       const changed = { ...rule, name, ...more, event: { ...event, params: { ...event.params, ...params } } }
@@ -72,5 +83,145 @@ describe('rule sets', () => {
     ])
     expect((await changes(harness.other)).slice(0, -(before[1] ?? 0))).toEqual(['kept changed.'])
     expect([unheard, await heard()]).toEqual([0, all])
+  })
+})
+
+describe('one file of the rules', () => {
+  const SILENT = 'sim/sim-silent.json'
+  const silent = () => textOf(SILENT)
+  const pathOf = (file: string) => `/internal/rules/files/${encodeURIComponent(file)}`
+  const put = async (headers = {}, text?: string, file = SILENT) =>
+    harness.operate('PUT', pathOf(file), { text: text ?? (await silent()), author: 'Ann' }, headers)
+  const remove = (headers = {}) => harness.operate('DELETE', `${pathOf(SILENT)}?author=Ann`, undefined, headers)
+  const names = async () =>
+    (await harness.operate('GET', '/internal/rules')).body.rules.map(({ name }: { name: string }) => name)
+  const etag = async () => String((await harness.operate('GET', '/internal/rules')).headers.etag)
+
+  test('is put beside the others, replaced, and taken out', async () => {
+    await load()
+    const seen = await etag()
+
+    expect(await put({ 'if-match': seen })).toMatchObject({ status: 200, body: { changed: true } })
+    expect(await names()).toEqual(['sim-overage', 'sim-silent'])
+    expect((await put()).body).toMatchObject({ changed: false })
+    expect((await put({}, `${await silent()} `)).body).toMatchObject({ changed: true })
+    expect(await remove({ 'if-match': await etag() })).toMatchObject({ status: 200, body: { changed: true } })
+    expect(await names()).toEqual(['sim-overage'])
+  })
+
+  test('is left where somebody has changed the rules since', async () => {
+    await load()
+    const seen = await etag()
+    await load()
+    const refused = { status: 412, body: { code: 'precondition_failed' } }
+
+    expect(await put({ 'if-match': seen })).toMatchObject(refused)
+    expect(await remove({ 'if-match': seen })).toMatchObject(refused)
+    expect(await names()).toEqual(['sim-overage'])
+  })
+
+  test('is refused with its faults, and where it is not there', async () => {
+    await load()
+
+    expect(await put({}, '{}')).toMatchObject({ status: 422, body: { code: 'rules_rejected' } })
+    expect(await remove()).toMatchObject({ status: 404, body: { code: 'rule_file_not_found' } })
+  })
+
+  test('is changed by one of two at once', async () => {
+    await load()
+    const seen = await etag()
+    const texts = await Promise.all([1, 2].map(async (n) => (await silent()) + ' '.repeat(n)))
+    const answers = await Promise.all(texts.map((text) => put({ 'if-match': seen }, text)))
+
+    expect(answers.map(({ status }) => status).toSorted()[0]).toBe(200)
+    expect([409, 412]).toContain(answers.map(({ status }) => status).toSorted()[1])
+  })
+
+  test('is put beside those of others at the same time', async () => {
+    await load()
+    const OTHERS = [SILENT, 'sim/sim-never-seen.json', 'sim/sim-burn-rate.json']
+    const answers = await Promise.all(OTHERS.map(async (file) => put({}, await textOf(file), file)))
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(await names()).toEqual(['sim-burn-rate', 'sim-never-seen', 'sim-overage', 'sim-silent'])
+  })
+})
+
+describe('versions of the rules', () => {
+  let before = 0
+  beforeEach(async () => {
+    harness.now += 1000
+    before = await load()
+  })
+
+  test('come in without being put in force', async () => {
+    const files = aSet()
+    const version = await push(files)
+
+    expect(await inForce()).toBe(before)
+    expect(await push(files)).toBe(version)
+    const { body } = await harness.operate('GET', `/internal/rules/versions/${version}`)
+    expect(body).toMatchObject({ version, author: 'Ann', reason: null, activatedAt: null, files })
+  })
+
+  test('are put in force once', async () => {
+    const version = await push()
+    const activate = () => post(`/versions/${version}/activate`, { reason: 'a try' })
+
+    expect((await activate()).body).toEqual({ version, changed: true })
+    expect(await inForce()).toBe(version)
+    expect((await activate()).body).toEqual({ version, changed: false })
+  })
+
+  test('are not put in force with a fault', async () => {
+    const broken = [{ file: FILE, text: JSON.stringify({ ...shipped, subject: 'van' }) }]
+
+    expect(await post('/versions', { files: broken })).toMatchObject({ status: 422, body: { code: 'rules_rejected' } })
+    expect(await inForce()).toBe(before)
+  })
+
+  test('give way to the one before, and to any other', async () => {
+    const [second, third] = [await load(), await load()]
+
+    expect((await post('/rollback', {})).body).toEqual({ version: second, changed: true })
+    expect((await post('/rollback', { to: before })).body).toEqual({ version: before, changed: true })
+    expect((await post('/rollback', { to: third, expect: before })).body).toEqual({ version: third, changed: true })
+    expect(await inForce()).toBe(third)
+  })
+
+  test.each([
+    ['a load', () => post('', { files: aSet(), expect: before + 1000 }), 409, 'rules_moved'],
+    ['a rollback', () => post('/rollback', { expect: before + 1000 }), 409, 'rules_moved'],
+    ['an activation', async () => post(`/versions/${await push()}/activate`, { expect: 0 }), 409, 'rules_moved'],
+    ['what is not there', () => post('/versions/999999/activate', {}), 404, 'rules_version_not_found'],
+    ['a rollback to nothing', () => post('/rollback', { to: 999_999 }), 404, 'rules_version_not_found'],
+  ])('refuse %s that expects otherwise', async (_, ask, status, code) => {
+    expect(await ask()).toMatchObject({ status, body: { code } })
+    expect(await inForce()).toBe(before)
+  })
+
+  test('let one of two authors through', async () => {
+    const answers = await Promise.all([1, 2].map(() => post('', { files: aSet(), expect: before })))
+
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409])
+    const [winner] = answers.filter(({ status }) => status === 200)
+    expect(await inForce()).toBe(winner?.body.version)
+  })
+
+  test('have a history: who, when and why', async () => {
+    harness.now += 1000
+    const version = await push()
+    harness.now += 1000
+    await post(`/versions/${version}/activate`, { author: 'Bob', reason: 'Vans are told at 80 %' })
+    await post('/rollback', { reason: 'Too many mails' })
+    const { data } = (await harness.operate('GET', '/internal/rules/versions?pageSize=3')).body
+
+    expect(data).toMatchObject([
+      { change: 'activated', version: before, author: 'Ann', reason: 'Too many mails' },
+      { change: 'activated', version, author: 'Bob', reason: 'Vans are told at 80 %' },
+      { change: 'pushed', version, author: 'Ann', reason: null },
+    ])
+    const known = { actor: expect.stringMatching(/^key:/), requestId: expect.any(String) }
+    expect(data).toMatchObject([known, known, known])
   })
 })
