@@ -11,7 +11,7 @@ const reason = 'The meter is replaced'
 describe('POST /internal/silences', () => {
   test.each([
     ['nothing to match', { lasts: 'PT1H' }, 'expected at least one'],
-    ['neither end nor length', { rule: 'sim-*' }, 'got neither'],
+    ['neither end nor length', { rule: 'sim-*' }, 'got neither, expected endsAt or lasts'],
     ['both', { rule: 'sim-*', lasts: 'PT1H', endsAt: '2026-11-30T00:00:00Z' }, 'got both'],
     ['more than 90 days', { rule: 'sim-*', lasts: 'P91D' }, 'lasts: got P91D'],
     ['an end that has passed', { rule: 'sim-*', endsAt: '2020-01-01T00:00:00Z' }, 'endsAt: got 2020-01-01T00:00:00Z'],

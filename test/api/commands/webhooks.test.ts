@@ -86,10 +86,4 @@ describe('webhooks', () => {
     })
     await expect(testWebhook(command.settings, webhook, { ...ours(), waitMs: 1 })).rejects.toThrow('does a worker run?')
   })
-
-  test('refuses a URL that is not https, naming what it expects', async () => {
-    await expect(addWebhook(command.settings, 'http://x.example', ours())).rejects.toMatchObject({
-      message: expect.stringContaining('expected a URL such as https://'),
-    })
-  })
 })

@@ -51,22 +51,6 @@ describe('POST /internal/usage', () => {
     expect(sim.body).toMatchObject({ usageMB: 0.000603, smsCount: 2, voiceMins: 1 })
   })
 
-  test('rejects bad records by index, counts the rest', async () => {
-    const { iccid } = await aSim(harness.tenant)
-    const good = { recordId: 'd', iccid, at: AT, bytesUp: 1 }
-    const body = lines([good, { ...good, recordId: 'e', bytesUp: '1' }, { ...good, recordId: 'f', at: 'yesterday' }])
-
-    const answer = await send(`${body}\nno json\n`, { 'content-type': 'application/x-ndjson' })
-
-    expect(answer.body).toMatchObject({ accepted: 1, rejectedCount: 3 })
-    expect(answer.body.rejected.map(({ index, code }: { index: number; code: string }) => [index, code])).toEqual([
-      [1, 'invalid_record'],
-      [2, 'invalid_record'],
-      [3, 'invalid_record'],
-    ])
-    expect(answer.body.rejected[0].detail).toContain('bytesUp')
-  })
-
   test.each([
     ['no body', undefined, {}],
     ['no JSON', 'nothing', { 'content-type': 'application/json' }],

@@ -5,24 +5,10 @@ import { countsOf, type Killed, type Strike, strike } from './strike.ts'
 import { alertsOf, raiseTenants, type StormSize, type StormTenant, sendWave } from './tenants.ts'
 import { passAddressHour, passThreeDays, passWaits } from './time.ts'
 
+const REFUSED = { '421': 2, '451': 2, '451-always': 2, '5.1.1': 2, '5.7.1': 2 }
+const BROKEN_OFF = { drops: 2, keeps: 2, stalls: 1, 'stalls-after': 1 }
 /** So many SIMs in tenant 0 that its mails have more alerts than their tables show. */
-const SIZE: StormSize = {
-  waves: 5,
-  large: 1100,
-  small: 100,
-  others: 39,
-  manners: {
-    '421': 2,
-    '451': 2,
-    '451-always': 2,
-    '5.1.1': 2,
-    '5.7.1': 2,
-    drops: 2,
-    keeps: 2,
-    stalls: 1,
-    'stalls-after': 1,
-  },
-}
+const SIZE: StormSize = { waves: 5, large: 1100, small: 100, others: 39, manners: { ...REFUSED, ...BROKEN_OFF } }
 
 /** Manners that do not end. */
 export const FOR_EVER = ['451-always', '5.1.1']
