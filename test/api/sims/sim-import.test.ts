@@ -72,36 +72,26 @@ test('an imported SIM starts with an audit entry', async () => {
 })
 
 describe('a rejected record', () => {
+  const ROUNDED = 'which is a number a spreadsheet has rounded: format the column as text and export again'
+  const AS_TEXT = 'send it as text, in quotes'
+  const LOST = `which has lost digits: a JSON number keeps about 16: ${AS_TEXT}`
+  const MSISDN = 'at most 15 digits, with or without a + before them'
+  const iccid = anIccid()
   test.each([
-    [
-      { iccid: '8.94E+18' },
-      'iccid: got "8.94E+18", which is a number a spreadsheet has rounded: format the column as text and export again; expected 18 to 22 digits',
-    ],
+    [{ iccid: '8.94E+18' }, `iccid: got "8.94E+18", ${ROUNDED}; expected 18 to 22 digits`],
     [{ iccid: '8944500' }, 'iccid: got "8944500", 7 digits; expected 18 to 22 digits'],
-    [
-      { iccid: 8.9445001021983e18 },
-      'iccid: got the number 8944500102198300000, which has lost digits: a JSON number keeps about 16: send it as text, in quotes; expected 18 to 22 digits',
-    ],
+    [{ iccid: 8.9445001021983e18 }, `iccid: got the number 8944500102198300000, ${LOST}; expected 18 to 22 digits`],
     [{}, 'iccid: is missing; expected 18 to 22 digits'],
+    [{ iccid, imsi: 262015550001 }, `imsi: got the number 262015550001: ${AS_TEXT}; expected at most 15 digits`],
+    [{ iccid, msisdn: '4,91702E+11' }, `msisdn: got "4,91702E+11", ${ROUNDED}; expected ${MSISDN}`],
+    [{ iccid, imei: '3.56938E+14' }, `imei: got "3.56938E+14", ${ROUNDED}; expected 14 to 16 digits`],
+    [{ iccid, type: 'eSIM' }, 'type: got "eSIM"; expected 0 (Physical SIM) or 1 (eSIM)'],
     [
-      { iccid: anIccid(), imsi: 262015550001 },
-      'imsi: got the number 262015550001: send it as text, in quotes; expected at most 15 digits',
-    ],
-    [
-      { iccid: anIccid(), msisdn: '4,91702E+11' },
-      'msisdn: got "4,91702E+11", which is a number a spreadsheet has rounded: format the column as text and export again; expected at most 15 digits, with or without a + before them',
-    ],
-    [
-      { iccid: anIccid(), imei: '3.56938E+14' },
-      'imei: got "3.56938E+14", which is a number a spreadsheet has rounded: format the column as text and export again; expected 14 to 16 digits',
-    ],
-    [{ iccid: anIccid(), type: 'eSIM' }, 'type: got "eSIM"; expected 0 (Physical SIM) or 1 (eSIM)'],
-    [
-      { iccid: anIccid(), isWatchdogExempt: 'WAHR', warningThresholdPct: 0 },
+      { iccid, isWatchdogExempt: 'WAHR', warningThresholdPct: 0 },
       'warningThresholdPct: got 0; expected a whole number from 1 to 100. isWatchdogExempt: got "WAHR"; expected true or false',
     ],
     [
-      { iccid: anIccid(), tags: 'A' },
+      { iccid, tags: 'A' },
       'no field of a SIM: "tags": did you mean tag?; expected some of iccid, imsi, msisdn, imei, type, esimQrPayload, tag, watchdogMode, warningThresholdPct, enableBurnRateAlerts, isWatchdogExempt, status, poolId, tariffId, activatedAt, usageBytes, voiceSeconds, smsCount',
     ],
     ['8944', 'got "8944"; expected an object with an iccid'],

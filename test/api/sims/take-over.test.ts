@@ -203,26 +203,25 @@ describe('a SIM whose fields disagree', () => {
   const FUTURE = '2026-11-20T12:00:01Z'
   const NOW = '2026-11-20T12:00:00.000Z'
   const NO_DAY = '2026-02-30T00:00:00Z'
-  const INSTANT = 'a day and time there are, ISO 8601 with an offset or Z, such as 2026-03-01T00:00:00Z'
+  const ISO = 'ISO 8601 with an offset or Z'
+  const INSTANT = `a day and time there are, ${ISO}, such as 2026-03-01T00:00:00Z`
+  const NONE = 'of an Unprovisioned SIM; expected none, or status 1 or 2'
   const UP_TO = 'expected a whole number from 0 to'
   const active = { status: Active, activatedAt: SINCE }
   const never = (what: string) => `of a SIM that never was Active; expected none or 0, or ${what}`
 
   test.each<[object, string]>([
     [{ status: 3 }, 'status: got 3; expected 0 (Unprovisioned) or 1 (Active) or 2 (Suspended)'],
-    [
-      { status: Active },
-      `activatedAt: is missing; expected since when the SIM is Active, ISO 8601 with an offset or Z`,
-    ],
+    [{ status: Active }, `activatedAt: is missing; expected since when the SIM is Active, ${ISO}`],
     [{ status: Active, activatedAt: FUTURE }, `activatedAt: got "${FUTURE}"; expected no later than now, ${NOW}`],
     [{ status: Suspended, activatedAt: FUTURE }, `activatedAt: got "${FUTURE}"; expected no later than now, ${NOW}`],
     [{ status: Active, activatedAt: '01.03.2026' }, `activatedAt: got "01.03.2026"; expected ${INSTANT}`],
     [{ status: Active, activatedAt: NO_DAY }, `activatedAt: got "${NO_DAY}"; expected ${INSTANT}`],
     [{ status: Active, activatedAt: 5 }, `activatedAt: got 5; expected ${INSTANT}`],
-    [{ poolId: 7 }, 'poolId: got 7 of an Unprovisioned SIM; expected none, or status 1 or 2'],
+    [{ poolId: 7 }, `poolId: got 7 ${NONE}`],
     [
       { status: 0, tariffId: 3, activatedAt: SINCE, usageBytes: 1 },
-      `tariffId: got 3 of an Unprovisioned SIM; expected none, or status 1 or 2. activatedAt: got "${SINCE}" of an Unprovisioned SIM; expected none, or status 1 or 2. usageBytes: got 1 ${never('status 1 or 2')}`,
+      `tariffId: got 3 ${NONE}. activatedAt: got "${SINCE}" ${NONE}. usageBytes: got 1 ${never('status 1 or 2')}`,
     ],
     [
       { status: Suspended, voiceSeconds: 1 },
