@@ -181,18 +181,31 @@ const suspendInBulk = async (estate: Estate) => ({ type: 'suspend', sims: { ids:
 const TICKET: Pick<Line, 'audit' | 'foreign'> = { audit: ['ticket'], foreign: 404 }
 const STEP: Pick<Line, 'audit'> = { audit: ['order'] }
 const OWN_IDENTITY = 'the workflow id makes the start idempotent'
+const WORKFLOW: Pick<Line, 'audit' | 'asksTemporal'> = { audit: ['workflow'], asksTemporal: true }
+const START = { ...WORKFLOW, notOnce: OWN_IDENTITY }
+const SCHEDULE: Line = { call: none, audit: ['schedule'], asksTemporal: true }
+
+/** Reads of what the tenant has, that take nothing. */
+const READS = `
+  getWatchdogMetadata listPools getPoolMetadata getSimMetadata listTickets getTicketMetadata listOrders
+  getOrderPricing getOrderMetadata getTenant listTariffs getTariffMetadata listEvents getEventMetadata listKeys
+  getOrderPrices listRules listShadowLog showRuleCoverage listRuleVersions listBacktests listBulkTickets
+  listUsageDeliveries listCycles readEnforcement readNotices listHolds listAlerts listSilences listAddresses
+  listWebhooks readCounts listMails exportSims exportPools exportTariffs exportTickets exportOrders exportEvents`
 
 export const LINES: Readonly<Record<string, Line>> = {
+  ...Object.fromEntries(
+    READS.trim()
+      .split(/\s+/)
+      .map((operationId) => [operationId, { call: none }]),
+  ),
   // The service document.
   listWatchdogLogs: { call: ({ simId }) => ({ query: { simId } }), foreign: 'empty' },
-  getWatchdogMetadata: { call: none },
-  listPools: { call: none },
   createPool: {
     call: ({ tariffId, word }) => ({ body: { type: 0, tariffId, watchdogMode: 1, name: `${word} ${next()}` } }),
     foreign: 404,
     audit: ['pool'],
   },
-  getPoolMetadata: { call: none },
   getPool: { call: pool },
   updatePool: {
     call: (estate) => ({ ...pool(estate), body: { name: `${estate.word} pool ${next()}`, watchdogMode: 2 } }),
@@ -208,7 +221,6 @@ export const LINES: Readonly<Record<string, Line>> = {
   listPoolSims: { call: pool },
   listPoolWatchdogLogs: { call: pool },
   listSims: { call: ({ poolId }) => ({ query: { poolId } }), foreign: 'empty' },
-  getSimMetadata: { call: none },
   getSim: {
     call: ({ iccid }) => ({ path: { idOrIccid: iccid } }),
     mixed: (_, { simId }) => ({ path: { idOrIccid: simId } }),
@@ -229,8 +241,6 @@ export const LINES: Readonly<Record<string, Line>> = {
   },
   queueUnprovision: { call: async (estate) => ({ path: { id: (await activeSim(estate)).id } }), audit: ['sim'] },
   listSimWatchdogLogs: { call: sim },
-  listTickets: { call: none },
-  getTicketMetadata: { call: none },
   getTicket: { call: ({ ticketId }) => ({ path: { id: ticketId } }) },
   cancelTicket: { call: ticketToCancel, audit: ['ticket'] },
   activateSim: { call: onSim(suspendedSim), ...TICKET },
@@ -242,20 +252,12 @@ export const LINES: Readonly<Record<string, Line>> = {
     mixed: async (theirs, { poolId }) => ({ body: { simId: (await freshSim(theirs)).id, poolId } }),
     ...TICKET,
   },
-  listOrders: { call: none },
   createOrder: { call: () => ({ body: { type: 1, quantity: 1 + next(), shippingLine1: '2 Lane' } }), audit: ['order'] },
-  getOrderPricing: { call: none },
-  getOrderMetadata: { call: none },
   getOrder: { call: order },
   cancelOrder: { call: orderAfter(1), audit: ['order'] },
-  getTenant: { call: none },
   renameTenant: { call: () => ({ body: { name: `Renamed ${next()}` } }), audit: ['tenant'] },
   changeBillingEmail: { call: () => ({ body: { billingEmail: `m${next()}@renamed.example` } }), audit: ['tenant'] },
-  listTariffs: { call: none },
-  getTariffMetadata: { call: none },
   getTariff: { call: ({ tariffId }) => ({ path: { id: tariffId } }) },
-  listEvents: { call: none },
-  getEventMetadata: { call: none },
   getEvent: { call: ({ eventId }) => ({ path: { id: eventId } }) },
 
   // Tenants, keys, tariffs, prices, rules.
@@ -265,7 +267,6 @@ export const LINES: Readonly<Record<string, Line>> = {
     secret: true,
   },
   createKey: { call: () => ({ body: { name: `key ${next()}`, scopes: ['read'] } }), audit: ['key'], secret: true },
-  listKeys: { call: none },
   rotateKey: { call: keyToEnd, audit: ['key', 'key'], secret: true },
   revokeKey: { call: keyToEnd, audit: ['key'] },
   createTariff: { call: () => ({ body: plainTariff(`Tariff ${next()}`) }), audit: ['tariff'] },
@@ -273,16 +274,12 @@ export const LINES: Readonly<Record<string, Line>> = {
     call: async (estate) => ({ path: { id: await freshTariff(estate) }, body: { isActive: false } }),
     audit: ['tariff'],
   },
-  getOrderPrices: { call: none },
   setOrderPrices: { call: () => ({ body: { prices: [{ type: 2, price: next() }] } }), audit: ['order-prices'] },
-  listRules: { call: none },
   loadRules: {
     call: async () => ({ body: { files: await freshRules(), author: 'the tests' } }),
     audit: ['rules'],
     notOnce: 'a rule set that is already in force stays as it is',
   },
-  listShadowLog: { call: none },
-  showRuleCoverage: { call: none },
   explainRules: { call: ({ simId }) => ({ query: { simId } }) },
   putRuleFile: {
     call: async () => {
@@ -298,7 +295,6 @@ export const LINES: Readonly<Record<string, Line>> = {
     },
     audit: ['rules'],
   },
-  listRuleVersions: { call: none },
   getRuleVersion: { call: async (estate) => ({ path: { version: await pushedVersion(estate) } }) },
   pushRules: {
     call: async () => ({ body: { files: await freshRules(), author: 'the tests', reason: 'a try' } }),
@@ -314,7 +310,6 @@ export const LINES: Readonly<Record<string, Line>> = {
     call: async (estate) => ({ body: { author: 'the tests', to: await pushedVersion(estate) } }),
     audit: ['rules'],
   },
-  listBacktests: { call: none },
   askBacktest: { call: newBacktest, audit: 'it changes nothing; it says itself who asked, and when' },
   getBacktest: { call: freshBacktest },
   removeBacktest: { call: freshBacktest, audit: 'nothing of a tenant or the platform goes' },
@@ -357,7 +352,6 @@ export const LINES: Readonly<Record<string, Line>> = {
     }),
     audit: ['bulk-tickets'],
   },
-  listBulkTickets: { call: none },
   getBulkTickets: { call: bulk },
   listBulkTicketItems: { call: bulk },
   cancelBulkTickets: {
@@ -391,13 +385,11 @@ export const LINES: Readonly<Record<string, Line>> = {
     audit: 'each delivery is recorded: GET /internal/usage-deliveries',
     notOnce: 'each record has an id',
   },
-  listUsageDeliveries: { call: none },
   getUsageDelivery: {
     call: async ({ tenant }) => ({
       path: { id: (await tenant.inside('POST', '/internal/usage', { records: [] })).body.deliveryId as number },
     }),
   },
-  listCycles: { call: none },
   listQueuedChanges: { call: cycle, foreign: 200 },
   listSuspensionsToRenew: { call: () => ({ path: { key: '2026-11' } }), foreign: 200 },
   listMonthEndBatches: { call: () => ({ ...cycle(), query: { kind: 'renew' } }), foreign: 200 },
@@ -455,13 +447,9 @@ export const LINES: Readonly<Record<string, Line>> = {
     foreign: 404,
     audit: 'it adds to the watchdog log, and entries there never change',
   },
-  readEnforcement: { call: none },
   changeEnforcement: { call: () => ({ body: { guardLeast: 1000 + next() } }), audit: ['tenant'] },
-  readNotices: { call: none },
   changeNotices: {
-    call: () => ({
-      body: { timeZone: 'Europe/Berlin', feedEvery: `PT${60 + next()}M`, escalateAfter: 'PT30M', mailsFrom: 1 },
-    }),
+    call: () => ({ body: { timeZone: 'UTC', feedEvery: `PT${60 + next()}M`, escalateAfter: 'PT30M', mailsFrom: 1 } }),
     audit: ['tenant'],
   },
   askPermits: {
@@ -482,20 +470,16 @@ export const LINES: Readonly<Record<string, Line>> = {
     audit: ['workflow'],
     notOnce: 'a SIM that is passed over stays passed over',
   },
-  listHolds: { call: none },
   retryMail: { call: mail('failed'), audit: ['mail'] },
   getMail: { call: mail('sent') },
   resendMail: { call: mail('sent'), audit: ['mail'] },
-  listAlerts: { call: none },
   acknowledgeAlert: {
     call: async (estate) => ({ body: { rule: 'sim-overage', simId: await firingSim(estate) } }),
     foreign: 404,
     audit: ['alert'],
   },
-  listSilences: { call: none },
   addSilence: { call: (estate) => ({ body: aSilence(estate) }), audit: ['silence'] },
   endSilence: { call: (estate) => made(estate, '/internal/silences', aSilence(estate)), audit: ['silence'] },
-  listAddresses: { call: none },
   addAddress: { call: async (estate) => ({ body: await newAddress(estate) }), audit: ['address'] },
   confirmAddress: { call: freshAddress, audit: ['address'] },
   clearAddress: {
@@ -509,7 +493,6 @@ export const LINES: Readonly<Record<string, Line>> = {
     audit: ['address'],
   },
   removeAddress: { call: freshAddress, audit: ['address'] },
-  listWebhooks: { call: none },
   addWebhook: {
     call: async (estate) => {
       await roomForWebhook(estate)
@@ -547,9 +530,7 @@ export const LINES: Readonly<Record<string, Line>> = {
     call: async (estate) => ({ body: { iccid: (await freshSim(estate)).iccid, poolId: estate.poolId } }),
     foreign: 404,
     mixed: async (theirs, { simId }) => ({ body: { simId } }),
-    audit: ['workflow'],
-    asksTemporal: true,
-    notOnce: OWN_IDENTITY,
+    ...START,
   },
   startProvisionInBulk: {
     call: async (estate) => ({
@@ -573,64 +554,29 @@ export const LINES: Readonly<Record<string, Line>> = {
     audit: "called by the batch's own workflow; its start and cancellation are in the audit trail",
     notOnce: 'a batch that has ended stays ended',
   },
-  startSuspendOnOverage: {
-    call: onSim(activeSim),
-    foreign: 404,
-    audit: ['workflow'],
-    asksTemporal: true,
-    notOnce: OWN_IDENTITY,
-  },
+  startSuspendOnOverage: { call: onSim(activeSim), foreign: 404, ...START },
   startUndoSuspensions: {
     call: () => ({ body: { rule: `rule-${next()}`, since: '2026-11-01T00:00:00Z' } }),
-    audit: ['workflow'],
-    asksTemporal: true,
-    notOnce: OWN_IDENTITY,
+    ...START,
   },
-  startMonthEnd: {
-    call: () => ({ body: { cycle: '2026-10' } }),
-    audit: ['workflow'],
-    asksTemporal: true,
-    notOnce: OWN_IDENTITY,
-  },
+  startMonthEnd: { call: () => ({ body: { cycle: '2026-10' } }), ...START },
   listWorkflows: { call: ({ simId }) => ({ query: { simId } }), foreign: 'empty', asksTemporal: true },
   readWorkflow: { call: startedRun, asksTemporal: true },
   signalWorkflow: {
     call: async (estate) => ({ path: { ...(await startedRun(estate)).path, name: 'standDown' } }),
-    audit: ['workflow'],
-    asksTemporal: true,
+    ...WORKFLOW,
     notOnce: 'a repeated signal has no further effect',
   },
   updateWorkflow: {
     call: async (estate) => ({ path: { ...(await startedRun(estate)).path, name: 'resume' }, body: {} }),
-    audit: ['workflow'],
-    asksTemporal: true,
+    ...WORKFLOW,
   },
-  cancelWorkflow: { call: startedRun, audit: ['workflow'], asksTemporal: true },
+  cancelWorkflow: { call: startedRun, ...WORKFLOW },
   readPending: { call: startedRun, asksTemporal: true },
-  retryWorkflow: { call: stoppedRun, audit: ['workflow'], asksTemporal: true },
+  retryWorkflow: { call: stoppedRun, ...WORKFLOW },
   readMonthEndSchedule: { call: none, asksTemporal: true },
-  pauseMonthEndSchedule: {
-    call: none,
-    audit: ['schedule'],
-    asksTemporal: true,
-    notOnce: 'a paused Schedule stays paused',
-  },
-  resumeMonthEndSchedule: {
-    call: none,
-    audit: ['schedule'],
-    asksTemporal: true,
-    notOnce: 'a Schedule that runs keeps running',
-  },
-
-  // Operation.
-  readCounts: { call: none },
-  listMails: { call: none },
-  exportSims: { call: none },
-  exportPools: { call: none },
-  exportTariffs: { call: none },
-  exportTickets: { call: none },
-  exportOrders: { call: none },
-  exportEvents: { call: none },
+  pauseMonthEndSchedule: { ...SCHEDULE, notOnce: 'a paused Schedule stays paused' },
+  resumeMonthEndSchedule: { ...SCHEDULE, notOnce: 'a Schedule that runs keeps running' },
   exportWatchdogLogs: { call: ({ simId }) => ({ query: { simId } }), foreign: 200 },
 }
 
