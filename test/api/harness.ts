@@ -90,13 +90,10 @@ export function asking(app: App, headers: Record<string, string>): Ask {
   return async (method, url, body, more = {}) => {
     const payload = body === undefined ? {} : { payload: body as InjectOptions['payload'] & {} }
     const answer = await app.inject({ method: method as 'GET', url, headers: { ...headers, ...more }, ...payload })
-    const text = answer.body
-    const json = /json/.test(answer.headers['content-type'] ?? '') && text !== ''
-    const read = {
-      status: answer.statusCode,
-      headers: answer.headers as Record<string, string>,
-      body: json ? JSON.parse(text) : text,
-    }
+    const { statusCode: status, body: text } = answer
+    const got = answer.headers as Record<string, string>
+    const isJson = /json/.test(got['content-type'] ?? '') && text !== ''
+    const read = { status, headers: got, body: isJson ? JSON.parse(text) : text }
     checkOf(app)({ ...read, method, url })
     return read
   }

@@ -14,12 +14,9 @@ interface Entry {
 /** All expected log entries: the log must have no others. */
 function expected({ sims, pools }: Player) {
   const sim = (name: string) => sims.get(name) ?? null
-  const of = (simId: number | null, poolId: number | null, level: number, message: RegExp) => ({
-    simId,
-    poolId,
-    level,
-    message,
-  })
+  const of = (...[simId, poolId, level, message]: [number | null, number | null, number, RegExp]) => {
+    return { simId, poolId, level, message }
+  }
   return [
     of(sim('standard-0'), pools.standard, 2, /over its limit: /),
     of(sim('standard-0'), pools.standard, 1, /% of its limit/),
@@ -59,14 +56,11 @@ async function lookAtOutcome(service: Service, player: Player, cycleKey: string)
   expect(missing, `the log:\n${readable}`).toEqual([])
   expect(log.data.length, `the log:\n${readable}`).toBe(expected(player).length)
 
-  const mails: { data: { id: string; status: string; keys: string[] }[] } = await service.call(
-    'GET',
-    '/internal/mails',
-    tenantId,
-  )
-  const keys = mails.data.flatMap((mail) => mail.keys)
+  const list = await service.call('GET', '/internal/mails', tenantId)
+  const mails: { id: string; status: string; keys: string[] }[] = list.data
+  const keys = mails.flatMap((mail) => mail.keys)
   expect(new Set(keys).size, 'each (alert key, kind) in exactly one mail').toBe(keys.length)
-  expect(mails.data.every(({ status }) => status === 'sent')).toBe(true)
+  expect(mails.every(({ status }) => status === 'sent')).toBe(true)
   expect(keys.filter((key) => key.startsWith('summary/'))).toEqual([`summary/${cycleKey}`])
   // Three overages, one warning (the others say less than an overage) and the summary, and of two SIMs that they were
   // suspended and brought back.
@@ -74,7 +68,7 @@ async function lookAtOutcome(service: Service, player: Player, cycleKey: string)
 
   const received = (await service.mails()).filter(({ to }) => to.includes('billing@meadow.example'))
   const messageIds = new Set(received.map(({ headers }) => headers['message-id']))
-  expect(messageIds).toEqual(new Set(mails.data.map(({ id }) => id)))
+  expect(messageIds).toEqual(new Set(mails.map(({ id }) => id)))
 
   const tickets: { status: number }[] = await service.tenantCall('GET', '/api/tickets', tenantId)
   expect(tickets.map(({ status }) => status)).toEqual(tickets.map(() => 2))
@@ -92,12 +86,10 @@ async function lookAtOutcome(service: Service, player: Player, cycleKey: string)
   })
   expect(tickets).toHaveLength(12 + 14 + 2 + 1 + 1)
 
-  const sims: { data: { tag: string; status: number; poolId: number | null }[] } = await service.tenantCall(
-    'GET',
-    '/api/sims',
-    tenantId,
-  )
-  expect(Object.fromEntries(sims.data.map(({ tag, status, poolId }) => [tag, [status, poolId]]))).toMatchObject({
+  const sims: { tag: string; status: number; poolId: number | null }[] = (
+    await service.tenantCall('GET', '/api/sims', tenantId)
+  ).data
+  expect(Object.fromEntries(sims.map(({ tag, status, poolId }) => [tag, [status, poolId]]))).toMatchObject({
     'standard-0': [1, player.pools.standard],
     'dynamic-0': [1, player.pools.dynamic],
     'dynamic-3': [1, player.pools.standard],

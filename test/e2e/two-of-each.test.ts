@@ -25,12 +25,8 @@ describe.skipIf(redis === undefined)('two APIs and two workers on Redis', async 
 
     await expectOutcome(service, player, cycle.key)
     expect(service.lines.filter((line) => line.includes('ended unasked'))).toEqual([])
-    expect(
-      await service.rows('select kind, count(*)::integer as count from processes group by kind order by kind'),
-    ).toEqual([
-      { kind: 'api', count: 2 },
-      { kind: 'worker', count: 2 },
-    ])
+    const kinds = await service.rows('select kind, count(*)::integer as count from processes group by 1 order by 1')
+    expect(kinds).toEqual(['api', 'worker'].map((kind) => ({ kind, count: 2 })))
     // No job went through PostgreSQL: its schema for queues was never created.
     expect(await service.rows(`select nspname from pg_namespace where nspname = '${QUEUES}'`)).toEqual([])
   })

@@ -62,9 +62,8 @@ describe.each(BACKENDS)('a storm of alerts, with the queues in $backend', ({ bac
       // A mail that was given up for its address leaves as soon as there is another.
       const [refused] = played.tenants.filter(({ manner }) => manner === WORDS)
       const kept = await post.kept()
-      await service.tenantCall('PATCH', '/api/tenant/billing-email', refused?.id ?? '', {
-        billingEmail: 'well.99@meadow.example',
-      })
+      const mended = { billingEmail: 'well.99@meadow.example' }
+      await service.tenantCall('PATCH', '/api/tenant/billing-email', refused?.id ?? '', mended)
       await soon(async () => {
         const left = await sources.rows(
           "select mail_id as id from deliveries where mail_id is not null and tenant_id = $1 and status <> 'sent'",

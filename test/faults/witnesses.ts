@@ -36,7 +36,7 @@ const messageOf = ({ cause, message }: Error) => (cause instanceof Error ? cause
 const KINDS = ['activate', 'suspend', 'provision', 'sendSms', 'refresh']
 const STATUSES = ['pending', 'processing', 'complete', 'failed', 'cancelled']
 
-export type Rows = <R extends object>(statement: string, values: readonly unknown[]) => Promise<R[]>
+export type Rows = <R extends object>(statement: string, values?: readonly unknown[]) => Promise<R[]>
 
 /** Connections to the servers themselves. A read fails while its server is down. Close them before the servers. */
 export function openSources(servers: OwnServers) {
@@ -44,7 +44,7 @@ export function openSources(servers: OwnServers) {
   const pool = new pg.Pool({ connectionString: servers.databaseUrl, max: 2 })
   pool.on('error', () => undefined)
   const connection = Connection.lazy({ address: servers.temporalAddress })
-  const rows: Rows = async (statement, values) => (await pool.query(statement, [...values])).rows
+  const rows: Rows = async (statement, values = []) => (await pool.query(statement, [...values])).rows
   return {
     rows,
     temporal: new Client({ connection, namespace: servers.namespace }).workflow,

@@ -58,12 +58,8 @@ export function requireProgram(isThere: boolean, program: string, suite: string)
 export function requirePostgres(major: number, suite: string): boolean {
   const found = inject('postgresMajor')
   if (found >= major) return true
-  noteSkip({
-    file: file(),
-    skipped: suite,
-    why: `it runs on PostgreSQL ${major} or newer, got ${found}`,
-    isLack: false,
-  })
+  const why = `it runs on PostgreSQL ${major} or newer, got ${found}`
+  noteSkip({ file: file(), skipped: suite, why, isLack: false })
   return false
 }
 

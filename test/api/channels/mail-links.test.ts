@@ -6,7 +6,7 @@ import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { evaluationOptions, watch } from '../../service/harness.ts'
 import { asShipped, only } from '../../service/watchdog/alert-world.ts'
-import { anActiveSim, aPool, type Tenant, useHarness } from '../harness.ts'
+import { anActiveSim, aPool, type Tenant, times, useHarness } from '../harness.ts'
 import { used } from '../specification/estate.ts'
 
 const harness = useHarness()
@@ -55,13 +55,10 @@ const unsubscribe = (tenant: Tenant): Link => ({ purpose: 'unsubscribe', tenantI
 describe('GET /n/{token}', () => {
   test('shows what a link would do, and does nothing', async () => {
     const id = await overWarned(harness.tenant, 'meter-1')
-    const tokens = [
-      tokenOf(aboutSim(id)),
-      tokenOf(aboutSim(id, { purpose: 'mute' })),
-      tokenOf(unsubscribe(harness.tenant)),
-    ]
     const pages = []
-    for (const token of tokens) pages.push(await get(token), await get(token))
+    for (const link of [aboutSim(id), aboutSim(id, { purpose: 'mute' }), unsubscribe(harness.tenant)]) {
+      pages.push(...(await times(2, () => get(tokenOf(link)))))
+    }
 
     for (const { statusCode, body } of pages) {
       expect([statusCode, body]).toEqual([200, expect.stringContaining('<form method="post">')])
@@ -143,7 +140,7 @@ describe.each(['GET', 'POST'] as const)('%s /n/{token}', (method) => {
   test('answers so often for one token', async () => {
     const token = tokenOf(unsubscribe(harness.other), harness.now - 1)
     const limited = tokenOf(aboutSim(method === 'GET' ? 901 : 902))
-    for (let n = 0; n < 30; n += 1) await ask(limited)
+    await times(30, () => ask(limited))
     const refused = await ask(limited)
 
     expect([refused.statusCode, refused.headers['content-type']]).toEqual([429, 'text/html; charset=utf-8'])

@@ -95,9 +95,8 @@ describe('sims import', () => {
     ['a column that is none', 'wrong.csv', 2, 'did you mean iccid?'],
   ])('refuses %s', async (_, name, exitCode, message) => {
     if (name === 'wrong.csv') await aFile(name, 'icid\n1\n')
-    const failure = await failureOf(
-      importSimFile(command.settings, join(command.folder, name), { tenant: harness.tenant.id }),
-    )
+    const file = join(command.folder, name)
+    const failure = await failureOf(importSimFile(command.settings, file, { tenant: harness.tenant.id }))
 
     expect([failure.exitCode, failure.message]).toEqual([exitCode, expect.stringContaining(message)])
   })
@@ -136,13 +135,12 @@ describe('export', () => {
   test('leaves no file if it fails', async () => {
     const out = join(command.folder, 'none.csv')
 
-    const unknown = await failureOf(exportList(command.settings, 'sims', { ...ask, tenant: 't000000000000', out }))
-    const wrong = await failureOf(
-      exportList(command.settings, 'sims', { ...ask, filter: ['status=9'], tenant: harness.tenant.id, out }),
-    )
-    const shape = await failureOf(
-      exportList(command.settings, 'sims', { ...ask, filter: ['status'], tenant: harness.tenant.id, out }),
-    )
+    const failing = (tenant: string, filter: string[]) =>
+      failureOf(exportList(command.settings, 'sims', { tenant, filter, out }))
+
+    const unknown = await failing('t000000000000', ask.filter)
+    const wrong = await failing(harness.tenant.id, ['status=9'])
+    const shape = await failing(harness.tenant.id, ['status'])
 
     expect([unknown.exitCode, wrong.exitCode, shape.exitCode]).toEqual([3, 2, 2])
     expect(wrong.message).toContain('status')

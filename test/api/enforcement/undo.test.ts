@@ -47,22 +47,11 @@ async function aSuspendingSim() {
   const cause = { by: 'watchdog', rule, cycle: CYCLE, until: 'renewal', workflowId } as const
   const ticketId = await inTenant(store, tenant.id, (tx) => openTicket(tx, { simId, type: TicketType.Suspend, cause }))
   harness.now += MINUTE
-  const page = {
-    tenantId: tenant.id,
-    rule,
-    since: iso(harness.now - MINUTE),
-    until: iso(harness.now),
-    afterSimId: 0,
-    limit: 100,
-  }
+  const time = { since: iso(harness.now - MINUTE), until: iso(harness.now) }
+  const page = { tenantId: tenant.id, rule, ...time, afterSimId: 0, limit: 100 }
   harness.now += MINUTE
-  return {
-    rule,
-    simId,
-    workflowId,
-    page,
-    end: () => inTenant(store, tenant.id, (tx) => endTicket(tx, simId, ticketId)),
-  }
+  const end = () => inTenant(store, tenant.id, (tx) => endTicket(tx, simId, ticketId))
+  return { rule, simId, workflowId, page, end }
 }
 
 describe('an undo whose worker is killed', () => {
@@ -75,11 +64,8 @@ describe('an undo whose worker is killed', () => {
     await activities().takeUndoPage(page)
     if (hasEnded) await end()
 
-    expect(await activities().takeUndoPage(page)).toEqual({
-      suspensions: [{ simId, workflowId, suspended: hasEnded }],
-      total: 1,
-      nextAfterSimId: null,
-    })
+    const suspensions = [{ simId, workflowId, suspended: hasEnded }]
+    expect(await activities().takeUndoPage(page)).toEqual({ suspensions, total: 1, nextAfterSimId: null })
   })
 
   test('with its first update has the watchdog pass all of the page over', async () => {

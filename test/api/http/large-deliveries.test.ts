@@ -31,15 +31,13 @@ const records = (name: string, count: number, bad: readonly number[] = []) =>
     return { recordId: `${name}-${i}`, iccid, at, bytesUp: 1000 }
   })
 const asLines = (all: readonly object[]) => all.map((record) => JSON.stringify(record)).join('\n')
+const asCsv = (all: readonly object[]) =>
+  ['recordId,iccid,at,bytesUp', ...all.map((record) => Object.values(record).join())].join('\n')
 
 describe.each([
   ['JSON', 'application/json', (all: readonly object[]) => JSON.stringify({ records: all })],
   ['NDJSON', NDJSON, asLines],
-  [
-    'CSV',
-    'text/csv',
-    (all: readonly object[]) => ['recordId,iccid,at,bytesUp', ...all.map((r) => Object.values(r).join())].join('\n'),
-  ],
+  ['CSV', 'text/csv', asCsv],
 ])('POST /internal/usage with 2,500 records as %s', (name, type, text) => {
   test('counts each once, rejects bad ones by index', async () => {
     const before = await usageOf()

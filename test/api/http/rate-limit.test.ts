@@ -64,11 +64,9 @@ describe('rate limit', () => {
   })
 
   test('does not apply to operator keys', async () => {
-    const by = await aProcess({ perMinute: 1 })
+    const ask = (await aProcess({ perMinute: 1 }))(harness.operatorKey, harness.tenant.id)
 
-    expect(await statuses(4, () => by(harness.operatorKey, harness.tenant.id)('GET', '/api/tenant'))).toEqual([
-      200, 200, 200, 200,
-    ])
+    expect(await statuses(4, () => ask('GET', '/api/tenant'))).toEqual([200, 200, 200, 200])
   })
 
   test('is switched off by 0', async () => {

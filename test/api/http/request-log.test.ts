@@ -60,10 +60,8 @@ describe('a request is one line', () => {
     const { id } = await aSim(harness.tenant)
     await ask('/api/tickets/suspend', { body: { simId: id } })
 
-    const tenant = harness.tenant.id
-    expect(ended()).toMatchObject([
-      { method: 'POST', route: '/api/tickets/suspend', status: 409, tenant, code: 'sim_state_conflict' },
-    ])
+    const line = { method: 'POST', route: '/api/tickets/suspend', status: 409, code: 'sim_state_conflict' }
+    expect(ended()).toMatchObject([{ ...line, tenant: harness.tenant.id }])
     expect(lines).toHaveLength(1)
   })
 
@@ -74,9 +72,8 @@ describe('a request is one line', () => {
     })
     await ask('/api/pools')
 
-    expect(ended()).toMatchObject([
-      { status: 500, route: '/api/pools', tenant: harness.tenant.id, code: 'internal_error' },
-    ])
+    const line = { status: 500, route: '/api/pools', tenant: harness.tenant.id, code: 'internal_error' }
+    expect(ended()).toMatchObject([line])
     expect(lines.filter((line) => line.includes('permission denied'))).toHaveLength(1)
     expect(lines).toHaveLength(2)
   })

@@ -220,9 +220,7 @@ describe('If-Match', () => {
   })
 
   test('on an unknown pool answers 404', async () => {
-    expect(await ask(['DELETE', '/api/pools/4711000'], '"1.x"')).toMatchObject({
-      status: 404,
-      body: { code: 'pool_not_found' },
-    })
+    const answer = await ask(['DELETE', '/api/pools/4711000'], '"1.x"')
+    expect(answer).toMatchObject({ status: 404, body: { code: 'pool_not_found' } })
   })
 })

@@ -292,9 +292,7 @@ test.each([
   [{ billingCycle: 'P2M' }, '/billingCycle'],
 ])('a tenant is refused with %j', async (wrong, pointer) => {
   const body = { name: 'Fine', billingEmail: 'fine@example.com', ...wrong }
+  const answer = await harness.operate('POST', '/internal/tenants', body)
 
-  expect(await harness.operate('POST', '/internal/tenants', body)).toMatchObject({
-    status: 400,
-    body: { errors: [{ pointer }] },
-  })
+  expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
 })

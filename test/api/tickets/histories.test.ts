@@ -83,11 +83,8 @@ async function outcomeOf(real: Real, sim: SimModel, one: One): Promise<Outcome> 
     'cancel' in one
       ? await real.tenant.ask('DELETE', `/api/tickets/${sim.tickets[one.cancel]?.id ?? crypto.randomUUID()}`)
       : await send(real, sim.id, one)
-  return {
-    status: answer.status,
-    code: answer.body.code ?? null,
-    id: 'cancel' in one ? null : (answer.body.id ?? null),
-  }
+  const { code = null, id = null } = answer.body
+  return { status: answer.status, code, id: 'cancel' in one ? null : id }
 }
 
 /** Names a ticket of the batch by its place in the batch; earlier tickets keep their ids. */

@@ -68,13 +68,8 @@ function effectOf(state: LineState, wanted: WantedTicket): Effect {
   }
   if (wanted.kind === 'provision') {
     if (status !== 0) return refused('sim_already_assigned')
-    return asking({
-      ...state,
-      status: 2,
-      poolId: wanted.poolId,
-      tariffId: wanted.tariffId,
-      tag: wanted.tag ?? state.tag,
-    })
+    const { poolId, tariffId, tag } = wanted
+    return asking({ ...state, status: 2, poolId, tariffId, tag: tag ?? state.tag })
   }
   if (status === 0) return refused('sim_state_conflict')
   switch (wanted.kind) {

@@ -115,11 +115,8 @@ describe('Simherd-Workflow', () => {
     ]
 
     for (const id of ids) {
-      const { status, body } = await worker('POST', '/api/tickets/suspend', { simId }, from(id))
-      expect({ status, errors: body.errors }, id).toMatchObject({
-        status: 400,
-        errors: [{ parameter: 'Simherd-Workflow' }],
-      })
+      const answer = await worker('POST', '/api/tickets/suspend', { simId }, from(id))
+      expect(answer, id).toMatchObject({ status: 400, body: { errors: [{ parameter: 'Simherd-Workflow' }] } })
     }
     expect(await opened(simId)).toEqual([])
   })

@@ -102,7 +102,7 @@ export async function reportOnStorm({ sources, post, service }: Storm, played: P
   }
 
   const idsOf = async (statement: string) =>
-    new Set((await sources.rows<{ id: string }>(statement, [])).map(({ id }) => id))
+    new Set((await sources.rows<{ id: string }>(statement)).map(({ id }) => id))
   const operatorIds = await idsOf('select id from operator_mails')
   const known = await idsOf('select mail_id as id from deliveries where mail_id is not null')
   for (const { messageId } of kept)

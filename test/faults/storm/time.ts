@@ -12,9 +12,8 @@ const WAITS = "interval '2 minutes'"
 export async function passWaits(rows: Rows): Promise<void> {
   await rows(
     `update notifications set due_at = due_at - ${WAITS}, created_at = created_at - ${WAITS} where mail_id is null`,
-    [],
   )
-  await rows(`update mail_work set due_at = due_at - ${WAITS}`, [])
+  await rows(`update mail_work set due_at = due_at - ${WAITS}`)
 }
 
 /** As if the leases of evaluations had ended that were claimed before an instant. Evaluating twice changes nothing. */
@@ -41,11 +40,11 @@ export async function passMailLeases(rows: Rows, workerKilledAt: Date): Promise<
 
 /** As if an hour had passed for mails whose address was refused once. None of them is being sent: they wait. */
 export async function passAddressHour(rows: Rows): Promise<void> {
-  await rows(
-    `update deliveries set refused_at = refused_at - interval '1 hour', next_attempt_at = next_attempt_at - interval '1 hour'
-      where mail_id is not null and status = 'pending' and refused_at is not null and next_attempt_at > now() + interval '10 minutes'`,
-    [],
-  )
+  await rows(`
+    update deliveries
+       set refused_at = refused_at - interval '1 hour', next_attempt_at = next_attempt_at - interval '1 hour'
+     where mail_id is not null and status = 'pending' and refused_at is not null
+       and next_attempt_at > now() + interval '10 minutes'`)
   await makeDue(rows)
 }
 
@@ -60,10 +59,8 @@ export async function passThreeDays(rows: Rows, tenantIds: readonly string[]): P
 
 /** The work list follows from what waits; a sweep then finds it. */
 const makeDue = (rows: Rows) =>
-  rows(
-    `update mail_work w set due_at = least(w.due_at, m.at)
-       from (select tenant_id, min(next_attempt_at) as at from deliveries
-              where mail_id is not null and status = 'pending' group by tenant_id) m
-      where m.tenant_id = w.tenant_id`,
-    [],
-  )
+  rows(`
+    update mail_work w set due_at = least(w.due_at, m.at)
+      from (select tenant_id, min(next_attempt_at) as at from deliveries
+             where mail_id is not null and status = 'pending' group by tenant_id) m
+     where m.tenant_id = w.tenant_id`)
