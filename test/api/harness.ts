@@ -110,12 +110,6 @@ export async function aTenant(harness: Harness, name: string): Promise<Tenant> {
   }
 }
 
-/** A copy of the template, connected to as the superuser. */
-async function copiedDatabase(): ReturnType<typeof ownDatabase> {
-  const database = await freshDatabase()
-  return { ...database, rootUrl: database.url }
-}
-
 export function useHarness(
   options: {
     readonly checkAnswers?: boolean
@@ -123,7 +117,7 @@ export function useHarness(
     readonly terminate?: Harness['terminate']
     /** Default: none. */
     readonly ticketQuota?: TicketQuota
-    /** Default: a copy of the template. */
+    /** Default: a copy of the template, connected to as the superuser. */
     readonly database?: typeof ownDatabase
     /** Default: none. */
     readonly logger?: FastifyBaseLogger
@@ -139,7 +133,7 @@ export function useHarness(
   const closing: (() => Promise<unknown>)[] = []
 
   beforeAll(async () => {
-    const { url, rootUrl, drop } = await (options.database ?? copiedDatabase)()
+    const { url, rootUrl, drop } = await (options.database ?? freshDatabase)()
     closing.push(drop)
     const { db, close } = connect(url, { max: CONNECTIONS })
     const root = connect(rootUrl, { max: 2 })

@@ -50,7 +50,8 @@ async function startTemplateServer() {
     const template = new URL(server.url)
     template.pathname = `/${TEMPLATE}`
     await migrate(template.href)
-    major = await majorOf(server.url)
+    const version = `select current_setting('server_version_num')::integer / 10000 as major`
+    major = (await execute<{ major: number }>(server.url, version)).rows[0]?.major ?? 0
   } catch (error) {
     await stop()
     throw error
@@ -61,14 +62,6 @@ async function startTemplateServer() {
 async function startOptionalRedis() {
   const server = await startRedis()
   return server ?? { url: null, stop: async () => undefined }
-}
-
-async function majorOf(url: string): Promise<number> {
-  const { rows } = await execute<{ major: number }>(
-    url,
-    `select current_setting('server_version_num')::integer / 10000 as major`,
-  )
-  return rows[0]?.major ?? 0
 }
 
 async function execute<Row extends pg.QueryResultRow>(url: string, statement: string): Promise<pg.QueryResult<Row>> {

@@ -14,15 +14,11 @@ export const SEED = readSeed(process.env.SEED)
  * @throws Error if it is no whole number from 0 to 2^31 - 1
  */
 export function readSeed(given: string | undefined): number {
-  if (given === undefined || given === '') return seedOf(commit())
+  // 28 bits of the commit's hash.
+  if (given === undefined || given === '') return Number.parseInt(commit().slice(0, 7), 16)
   const seed = Number(given)
   if (/^\d+$/.test(given) && seed < END) return seed
   throw new Error(`SEED is '${given}', expected a whole number from 0 to ${END - 1}`)
-}
-
-/** 28 bits of a commit's hash. */
-function seedOf(hash: string): number {
-  return Number.parseInt(hash.slice(0, 7), 16)
 }
 
 /** The hash of the commit that is checked out; zeros where there is no repository. */
