@@ -45,6 +45,8 @@ test.each([
   ['an invalid instant', 'extendGrace', { until: 'Tuesday' }, '/until'],
   ['an unknown word', 'keepSuspended', { until: 'Tuesday' }, '/until'],
   ['an unknown field', 'resume', { now: true }, '/now'],
+  ['neither of two fields', 'extendGrace', {}, ''],
+  ['both of two fields', 'extendGrace', { by: 'PT1H', until: '2026-12-01T00:00:00Z' }, ''],
 ])('an update of a workflow with %s is refused without asking Temporal', async (_, name, body, pointer) => {
   const path = `/internal/workflows/${suspendOnOverageId(harness.tenant.id, 1, CYCLE)}/updates/${name}`
   const answer = await harness.tenant.inside('POST', path, body)
