@@ -10,7 +10,7 @@ import {
 } from '@temporalio/client'
 import { monthEndScheduleId, monthEndTimerId } from '../../domain/temporal/ids.ts'
 import { SEARCH_ATTRIBUTES, TASK_QUEUE } from '../../domain/temporal/start.ts'
-import { parseBillingCycle } from '../../domain/time/cycle.ts'
+import { lengthOfCycle } from '../../domain/time/cycle.ts'
 
 export interface MonthEndSchedule {
   readonly tenantId: string
@@ -52,8 +52,7 @@ const FIRST_OF_MONTH: CalendarSpecDescription = {
  * @throws Error if the text is no billing cycle
  */
 export function scheduleOf(billingCycle: string) {
-  const length = parseBillingCycle(billingCycle)
-  if (length === undefined) throw new Error(`not a billing cycle: ${billingCycle}`)
+  const length = lengthOfCycle(billingCycle)
   const isMonth = length === 'month'
   return {
     spec: {

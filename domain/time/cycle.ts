@@ -28,7 +28,8 @@ export function parseBillingCycle(text: string): CycleLength | undefined {
   return ms > 0 ? ms : undefined
 }
 
-function lengthOf(billingCycle: string): CycleLength {
+/** @throws Error if `billingCycle` is malformed */
+export function lengthOfCycle(billingCycle: string): CycleLength {
   const length = parseBillingCycle(billingCycle)
   if (length === undefined) throw new Error(`not a billing cycle: ${billingCycle}`)
   return length
@@ -55,7 +56,7 @@ function monthCycle(year: number, month: number): Cycle {
  * @throws Error if `billingCycle` is malformed
  */
 export function cycleAt(billingCycle: string, at: number): Cycle {
-  const length = lengthOf(billingCycle)
+  const length = lengthOfCycle(billingCycle)
   if (length !== 'month') return fixedCycle(Math.floor(at / length) * length, length)
   const d = new Date(at)
   return monthCycle(d.getUTCFullYear(), d.getUTCMonth())
@@ -92,6 +93,6 @@ export const daysUntilRenewal = (cycle: Cycle, at: number): number =>
  * @throws Error if `billingCycle` is malformed
  */
 export function bucketMs(billingCycle: string): number {
-  const length = lengthOf(billingCycle)
+  const length = lengthOfCycle(billingCycle)
   return length === 'month' || length >= DAY_MS ? 5 * UNIT_MS.M : Math.max(1000, Math.floor(length / 60))
 }
