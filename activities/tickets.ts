@@ -48,25 +48,20 @@ export function postTicket(client: ServiceClient, ask: TicketInput): Promise<{ r
   }
 }
 
+const TARGET = {
+  activate: SimStatus.Active,
+  suspend: SimStatus.Suspended,
+  unassign: SimStatus.Unprovisioned,
+} as const
+
 /** Whether the SIM has no open ticket and is already in the ticket's target state. */
 async function isAlreadySo(client: ServiceClient, ask: TicketInput): Promise<boolean> {
   const params = { path: { idOrIccid: String(ask.simId) } }
   const sim = await bodyOf(client.api.GET('/api/sims/{idOrIccid}', { params }))
   if (sim.processingTicket) return false
-  switch (ask.kind) {
-    case 'provision':
-      return (
-        sim.status !== SimStatus.Unprovisioned &&
-        (ask.poolId === undefined || sim.poolId === ask.poolId) &&
-        (ask.tariffId === undefined || sim.tariffId === ask.tariffId)
-      )
-    case 'activate':
-      return sim.status === SimStatus.Active
-    case 'suspend':
-      return sim.status === SimStatus.Suspended
-    case 'unassign':
-      return sim.status === SimStatus.Unprovisioned
-  }
+  const { kind, poolId = sim.poolId, tariffId = sim.tariffId } = ask
+  if (kind !== 'provision') return sim.status === TARGET[kind]
+  return sim.status !== SimStatus.Unprovisioned && sim.poolId === poolId && sim.tariffId === tariffId
 }
 
 /** Reads the end of a ticket with a final status; null while the ticket is open. */

@@ -121,29 +121,16 @@ export function duration(ms: number, others: readonly number[] = []): string {
   return writeDuration(value, digitsApart(writeDuration, value, all, SHOWN_PARTS))
 }
 
-const LENGTHS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000 } as const
+const LENGTHS = { hours: 3_600_000, minutes: 60_000 }
 
 /** A number and its unit. @param others numbers of the same unit that it must not read as, unless it is that */
 export function quantity(value: number, unit: Unit | null, others: readonly number[] = []): string {
-  switch (unit) {
-    case 'MB':
-      return megabytes(value, others)
-    case '%':
-      return percent(value, others)
-    case 'days':
-      return `${cut(value, DIGITS.least)} d`
-    case 'hours':
-    case 'minutes': {
-      const ms = LENGTHS[unit]
-      return duration(
-        value * ms,
-        others.map((other) => other * ms),
-      )
-    }
-    case 'times':
-    case null:
-      return plainNumber(value, others)
-  }
+  if (unit === 'MB') return megabytes(value, others)
+  if (unit === '%') return percent(value, others)
+  if (unit === 'days') return `${cut(value, DIGITS.least)} d`
+  if (unit === 'times' || unit === null) return plainNumber(value, others)
+  const toMs = (number: number) => number * LENGTHS[unit]
+  return duration(toMs(value), others.map(toMs))
 }
 
 /** How many there are, exactly: `1,190`. */
