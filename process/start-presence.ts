@@ -10,11 +10,7 @@ import { inPlatform, type Store } from '../store/tenancy.ts'
 const EVERY_MS = 10_000
 
 /** Records it, again and again: a database may be away or not migrated yet. `stop` removes the process. */
-export function startPresence(
-  store: Store,
-  kind: ServiceProcess['kind'],
-  log: Logger,
-): { readonly stop: () => Promise<void> } {
+export function startPresence(store: Store, kind: ServiceProcess['kind'], log: Logger) {
   const process = describe(kind)
   const say = async () => {
     try {

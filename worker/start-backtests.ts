@@ -18,9 +18,7 @@ export interface BacktestsAt extends Omit<BacktestWork, 'signal' | 'onTrouble'> 
 }
 
 /** Does backtests until `stop`, which ends a running one at once: it goes back to the queue. */
-export function startBacktests({ databaseUrl, everyMs, log, ...work }: BacktestsAt): {
-  readonly stop: () => Promise<void>
-} {
+export function startBacktests({ databaseUrl, everyMs, log, ...work }: BacktestsAt) {
   const { store } = work
   const stopping = new AbortController()
   const { signal } = stopping

@@ -64,16 +64,10 @@ export function beginRun(input: MonthEndInput, cancel: Cancel): MonthEndRun {
   }
 }
 
-const carriedOf = (run: MonthEndRun): MonthEndCarried => ({
-  step: run.step,
-  afterSimId: run.afterSimId,
-  view: run.timeline.read(),
-  looks: { ...run.looks },
-  renewedAt: run.renewedAt,
-  renewedAgain: run.renewedAgain,
-  retries: run.retries,
-  broken: run.broken,
-})
+function carriedOf(run: MonthEndRun): MonthEndCarried {
+  const { step, afterSimId, timeline, looks, renewedAt, renewedAgain, retries, broken } = run
+  return { step, afterSimId, view: timeline.read(), looks: { ...looks }, renewedAt, renewedAgain, retries, broken }
+}
 
 export const stateOf = ({ step, looks, timeline }: MonthEndRun): MonthEndState => ({
   step,
