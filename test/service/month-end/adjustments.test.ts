@@ -17,7 +17,6 @@ import {
   CYCLE,
   charge,
   close,
-  closeIn,
   closeNext,
   DAY,
   inOctober,
@@ -66,32 +65,6 @@ describe('late usage', () => {
       fromMoney(0.8 * 5) + 2 * fromMoney(0.05) + Math.round((61 * fromMoney(0.1)) / 60),
     ])
     expect(await statement(harness)).toEqual(october)
-  })
-
-  test('is stated once, under its own cycle', async () => {
-    const harness = await inOctober(store)
-    const [simId = 0] = await harness.activeSims(1)
-    store.now = CLOSE
-    await close(harness)
-    const late = (when: string, smsCount: number) => harness.record([harness.usage(simId, { at: when, smsCount })])
-    await late(dayOf(4), 1)
-    await late(dayOf(5), 2)
-    await closeNext(store, harness)
-    await late(dayOf(6), 4)
-    await late('2026-11-05T00:00:00Z', 8)
-    await closeIn(store, harness, '2027-01', '2026-12')
-    await closeIn(store, harness, '2027-02', '2027-01')
-
-    const adjusted = async (key: string) =>
-      (await statement(harness, key)).flatMap(({ adjusts, smsCount }) =>
-        adjusts === null ? [] : [[adjusts, smsCount]],
-      )
-    expect(await adjusted(NEXT)).toEqual([[CYCLE, 3]])
-    expect(await adjusted('2026-12')).toEqual([
-      [CYCLE, 4],
-      [NEXT, 8],
-    ])
-    expect(await adjusted('2027-01')).toEqual([])
   })
 
   test('gives an empty cycle a statement and summary', async () => {

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { TariffType, TicketType } from '../../../domain/codes.ts'
-import { fromMoney } from '../../../domain/units.ts'
 import { queueReprovision, queueUnprovision } from '../../../service/month-end/queue-change.ts'
 import { queuedChanges } from '../../../service/month-end/rows/changes.ts'
 import { hasLateMonthEnd } from '../../../service/month-end/rows/progress.ts'
@@ -123,24 +122,6 @@ describe('closeCycle', () => {
 
     expect(await notifications(harness)).toMatchObject([
       { body: { figures: { movesApplied: 2, movesFailed: 1 }, pools: [] } },
-    ])
-  })
-
-  test('charges a bucket once per cycle its pool exists', async () => {
-    const harness = await inOctober(store)
-    const early = await harness.aPool(TariffType['Fixed Pool'])
-    store.now = BOUNDARY.getTime() + 1000
-    const late = await harness.aPool(TariffType['Fixed Pool'])
-    store.now = CLOSE
-    await close(harness)
-    await closeNext(store, harness)
-
-    const costs = async (key: string) =>
-      (await statement(harness, key)).map(({ poolId, feeMicro }) => [poolId, feeMicro])
-    expect(await costs(CYCLE)).toEqual([[early, fromMoney(20)]])
-    expect(await costs(NEXT)).toEqual([
-      [early, fromMoney(20)],
-      [late, fromMoney(20)],
     ])
   })
 })

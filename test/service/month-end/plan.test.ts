@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { TariffType, TicketType } from '../../../domain/codes.ts'
 import type { MonthEndPlan } from '../../../domain/month-end/plan.ts'
@@ -38,12 +37,9 @@ const watchdog = (until: 'renewal' | 'manual' = 'renewal'): Cause => ({
   workflowId: 'w',
 })
 
-/** Runs SQL as the superuser, past row-level security. */
-async function pastAll(query: string, values: unknown[] = []) {
-  const client = new pg.Client({ connectionString: store.databaseUrl })
-  await client.connect()
-  await client.query(query, values).finally(() => client.end())
-}
+/** Deletes a pool behind the service's back, or brings it back. */
+const setDeleted = (poolId: number, at: Date | null) =>
+  sql`update pools set deleted_at = ${at} where id = ${poolId}`.execute(store.db)
 
 describe('planMonthEnd', () => {
   test.each([
@@ -156,7 +152,7 @@ describe('planMonthEnd', () => {
       await setTariffActive(tx, { id: own.id, isActive: false })
       await openTicket(tx, { simId: leaving, type: TicketType.Provision, unassign: true, cause: { by: 'user' } })
     })
-    await pastAll('update pools set deleted_at = now() where id = $1', [lost])
+    await setDeleted(lost, new Date())
 
     const { changes, conflicts, pools } = await plan(harness)
 
@@ -183,10 +179,10 @@ describe('planMonthEnd', () => {
       await queueReprovision(tx, { id: failed, poolId: lost })
       for (const id of [moves, open]) await queueReprovision(tx, { id, poolId: to })
     })
-    await pastAll('update pools set deleted_at = now() where id = $1', [lost])
+    await setDeleted(lost, new Date())
     store.now = BOUNDARY.getTime() + 1000
     const begun = await apply(harness, [open])
-    await pastAll('update pools set deleted_at = null where id = $1', [lost])
+    await setDeleted(lost, null)
     await harness.asTenant((tx) => queueReprovision(tx, { id: queued, poolId: to }))
 
     expect(begun.done).toEqual({ move: 1, unassign: 0 })
@@ -226,26 +222,23 @@ describe('planMonthEnd', () => {
   test('stays below 1 MB for 6000 SIMs', { timeout: 60_000 }, async () => {
     const harness = await inOctober(store)
     const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
-    await pastAll(
-      `with made as (
-         insert into pools (tenant_id, name, type, tariff_id, watchdog_mode, created_at, updated_at, activated_at)
-         select $1, repeat('x', 50), 0, $2, 1, $3, $3, $3 from generate_series(1, 3000) returning id)
-       select 1 from made`,
-      [harness.tenantId, tariffId, new Date(store.now)],
-    )
+    const now = new Date(store.now)
+    await sql`
+      insert into pools (tenant_id, name, type, tariff_id, watchdog_mode, created_at, updated_at, activated_at)
+      select ${harness.tenantId}, repeat('x', 50), 0, ${tariffId}, 1, ${now}, ${now}, ${now}
+        from generate_series(1, 3000)`.execute(store.db)
     const [{ id: lost } = { id: 0 }] = await harness.rows(sql<{ id: number }>`select max(id) as id from pools`)
-    await pastAll(
-      `insert into sims (tenant_id, iccid, type, status, status_since, pool_id, pending_pool_id, pending_since,
-                         created_at, updated_at)
-       select $1, (8944000000000000000 + n)::text, 0, 1, $2, $3, $4, $2, $2, $2 from generate_series(1, 6000) n`,
-      [harness.tenantId, new Date(store.now), lost - 1, lost],
-    )
-    await pastAll('update pools set deleted_at = now() where id = $1', [lost])
-    await pastAll(
-      `insert into suspensions (tenant_id, sim_id, cause, rule, cycle_key, until, opened_at)
-       select tenant_id, id, 'watchdog', 'r', $2, 'renewal', $3 from sims where tenant_id = $1`,
-      [harness.tenantId, CYCLE, new Date(store.now)],
-    )
+    await sql`
+      insert into sims (tenant_id, iccid, type, status, status_since, pool_id, pending_pool_id, pending_since,
+                        created_at, updated_at)
+      select ${harness.tenantId}, (8944000000000000000 + n)::text, 0, 1, ${now}, ${lost - 1},
+             ${lost}, ${now}, ${now}, ${now}
+        from generate_series(1, 6000) n`.execute(store.db)
+    await setDeleted(lost, new Date())
+    await sql`
+      insert into suspensions (tenant_id, sim_id, cause, rule, cycle_key, until, opened_at)
+      select tenant_id, id, 'watchdog', 'r', ${CYCLE}, 'renewal', ${now} from sims
+       where tenant_id = ${harness.tenantId}`.execute(store.db)
 
     const made = await plan(harness)
 

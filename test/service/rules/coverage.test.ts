@@ -53,8 +53,6 @@ describe('a SIM without an effective rule', () => {
         ),
     ],
     ['match', 'no rules of SIMs', (world) => world.put(only({ 'pool-overage': asShipped }))],
-    ['match', 'another tag', (world) => world.put(warning(matching({ tag: 'car-*' })))],
-    ['match', 'another pool', (world) => world.put(warning(matching({ pool: 'meter' })))],
     ['match', 'another tenant', (world) => world.put(warning(matching({ tenant: 't0*0' })))],
     ['match', 'another tariff', (world) => world.put(warning(matching({ tariffType: 'Fixed Pool' })))],
     ['stage', 'off', (world) => world.put(warning(inStage('off')))],
