@@ -23,15 +23,12 @@ const HOUR = 3_600_000
 const FASTER = 40
 const fasterIn = (hours: number) => (hours * HOUR < EXAMPLE_MONTH.endsAt - EXAMPLE_MONTH.startsAt ? FASTER : 1)
 
-export interface LivedOptions {
-  /** Called before the records of an hour of the month are received. */
-  readonly onHour?: (hour: number, harness: Harness, sims: ReadonlyMap<string, number>) => Promise<void>
-  /** Hours to live. */
-  readonly hours: number
-}
-
-/** Lives the example month on the real store, by the shipped rules, its pools in Monitor mode. */
-export async function livedMonth(store: TestStore, { onHour, hours }: LivedOptions): Promise<Harness> {
+/** Lives the example month on the real store, by the shipped rules, its pools in Monitor mode. @param onHour before its records */
+export async function livedMonth(
+  store: TestStore,
+  hours: number,
+  onHour?: (hour: number, harness: Harness, sims: ReadonlyMap<string, number>) => Promise<void>,
+): Promise<Harness> {
   await activateRules(store, shipped, 'the tests')
   const harness = await aHarness(store)
   const month = exampleMonth()

@@ -16,7 +16,7 @@ import { soon } from '../../setup/soon.ts'
 import { anAlert } from '../../unit/channels/notifications.ts'
 import { aHarness, evaluationOptions, operatorNotices, watch } from '../harness.ts'
 import { asShipped, aWorld, inStage, OVERAGE, only } from '../watchdog/alert-world.ts'
-import { missingFact } from '../watchdog/missing-fact.ts'
+import { missFact } from '../watchdog/missing-fact.ts'
 import { aMailbox } from './post.ts'
 
 const MINUTE = 60_000
@@ -205,26 +205,19 @@ describe('the operator hears', () => {
   test('of a rule that cannot be decided, once an hour with the number of subjects', async () => {
     const world = await aWorld({ rules: OVERAGE, sims: 3 })
     const operator = await anOperator(world.store)
-    const rules = world.options.rules
-    let isBroken = false
-    Object.assign(world.options, {
-      rules: async (tx: Parameters<typeof rules>[0]) => {
-        const inForce = await rules(tx)
-        return isBroken ? missingFact(inForce, new Set(['sim-overage'])) : inForce
-      },
-    })
+    const broken = new Set(['sim-overage'])
+    missFact(world.options, broken)
     const undecidable = async () =>
       (await operatorNotices(world.store)).filter(({ body }) => body.kind === 'ruleUndecidable')
-    isBroken = true
     for (const sim of world.sims) await world.use(sim, 1)
     for (const sim of world.sims) await world.use(sim, 1)
 
     const [notice, ...others] = await undecidable()
     world.store.now += MINUTE
     await operator.tell()
-    isBroken = false
+    broken.clear()
     await world.use(world.sim, 1)
-    isBroken = true
+    broken.add('sim-overage')
     world.store.now += HOUR
     await world.use(world.sim, 1)
 

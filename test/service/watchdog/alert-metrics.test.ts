@@ -15,7 +15,7 @@ import { putForeignRules } from '../../setup/foreign-rules.ts'
 import { anAlert, aWarning } from '../../unit/channels/notifications.ts'
 import { aMailbox } from '../channels/post.ts'
 import { asShipped, aWorld, inStage, OVERAGE, only, type WorldOptions } from './alert-world.ts'
-import { missingFact } from './missing-fact.ts'
+import { missFact } from './missing-fact.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -103,10 +103,7 @@ describe('metrics of what is decided', () => {
 
   test('count subjects that a rule cannot decide on, once each', async () => {
     const world = await aMeasuredWorld({ sims: 2 })
-    const rules = world.options.rules
-    Object.assign(world.options, {
-      rules: async (tx: Parameters<typeof rules>[0]) => missingFact(await rules(tx), new Set(['sim-overage'])),
-    })
+    missFact(world.options, new Set(['sim-overage']))
     for (const sim of [...world.sims, ...world.sims]) await world.use(sim, 1)
 
     expect(await world.of('simherd_rule_errors')).toEqual(['simherd_rule_errors_total{rule="sim-overage"} 2'])

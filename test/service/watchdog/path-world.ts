@@ -17,7 +17,7 @@ import { beside, interrupted, Killed } from '../../setup/stalled-store.ts'
 import { weighed } from '../../setup/weighed.ts'
 import { watch } from '../harness.ts'
 import { aWorld as anAlertWorld, firesOn, only, withParams } from './alert-world.ts'
-import { missingFact } from './missing-fact.ts'
+import { missFact } from './missing-fact.ts'
 import {
   cycleOf,
   evaluate,
@@ -131,14 +131,7 @@ export async function aWorld(store: TestStore) {
     silencedUntil: new Map(),
     alerts: new Map(),
   }
-  // A fault of the service: the engine misses a fact that a rule reads.
-  const { rules } = world.options
-  Object.assign(world.options, {
-    rules: async (tx: Parameters<typeof rules>[0]) => {
-      const inForce = await rules(tx)
-      return model.undecidable.size === 0 ? inForce : missingFact(inForce, model.undecidable)
-    },
-  })
+  missFact(world.options, model.undecidable)
   // A clock that is set back does not come to before the SIMs.
   store.now += HOUR
   return {

@@ -29,26 +29,8 @@ interface World {
   readonly sims: Names
 }
 
-export interface Did {
-  readonly at: number
-  readonly kind: string
-  readonly rule: string
-  readonly subject: string
-  readonly level: number
-}
-/** What the rules did, by the names of the test. Instants are epoch milliseconds. */
-export interface Lived {
-  readonly entries: readonly Did[]
-  readonly suspensions: readonly {
-    readonly sim: string
-    readonly rule: string
-    readonly from: number
-    readonly to: number | null
-  }[]
-}
-
 /** Lives a timeline on a database of its own. @param endsAt when it ends, epoch milliseconds */
-export async function livedTimeline(test: TimelineTest, rules: readonly RuleSource[], endsAt: number): Promise<Lived> {
+export async function livedTimeline(test: TimelineTest, rules: readonly RuleSource[], endsAt: number) {
   const startsAt = Date.parse(test.start)
   const { store, close } = await openStore(new Date(startsAt).toISOString())
   try {
@@ -208,7 +190,8 @@ async function happening({ harness, store, pools, sims }: World, event: Timeline
   }
 }
 
-async function doneIn({ harness, pools, sims }: World): Promise<Lived> {
+/** What the rules did, by the names of the test. Instants are epoch milliseconds. */
+async function doneIn({ harness, pools, sims }: World) {
   const nameIn = (names: Names, id: number) => [...names].find(([, one]) => one === id)?.[0] ?? String(id)
   const subjectOf = (simId: number | null, poolId: number | null) => {
     if (simId !== null) return nameIn(sims, simId)
