@@ -6,7 +6,7 @@ import type { Cycle } from '../../../domain/time/cycle.ts'
 import { closeCycle, prepareClose, stateSlice } from '../../../service/month-end/close-cycle.ts'
 import { pageOfLines, statementTotals } from '../../../service/month-end/rows/statements.ts'
 import { placesOf, type Step, take, type World } from '../usage/figure-world.ts'
-import { type AMOUNTS, exact, type Figures, hasAmounts, statementOf } from './statement-model.ts'
+import { type AMOUNTS, type Figures, figures, hasAmounts, statementOf } from './statement-model.ts'
 
 export interface Slices {
   /** Ledger rows of a slice. */
@@ -39,7 +39,7 @@ const stated = async (world: World, cycle: Cycle): Promise<(Figures & { readonly
              sms_micro as "smsMicro", voice_micro as "voiceMicro", overage_micro as "overageMicro"
         from statements where cycle_key = ${cycle.key} and kind in ('sim', 'pool') order by id`,
   )
-  return rows.map(({ id, poolId, simId, ...amounts }) => ({ id, poolId, simId, ...exact(amounts) }))
+  return rows.map((row) => ({ id: row.id, ...figures(row) }))
 }
 
 async function placeNow(world: World, cycle: Cycle): Promise<Place | undefined> {

@@ -20,7 +20,7 @@ import {
 } from '../usage/figure-world.ts'
 import { charge, total } from './october.ts'
 import { closeInSlices, type Slices } from './sliced-close.ts'
-import { AMOUNTS, chargeOf, exact, type Figures, hasAmounts, statementOf } from './statement-model.ts'
+import { AMOUNTS, chargeOf, type Figures, figures, hasAmounts, statementOf } from './statement-model.ts'
 
 const BILLING_CYCLE = 'P10D'
 /** Number of histories. They need a tenth of `MOST_MS`; the rest is for shrinking a failure. */
@@ -110,12 +110,6 @@ const linesOf = async (world: World, key: string) =>
   (await world.harness.asTenant((tx) => pageOfLines(tx, key, { afterLine: 0, limit: 10_000 }))).lines
 const rawStatement = async (world: World, key: string) =>
   JSON.stringify(await world.harness.rows(sql`select s::text from statements s where cycle_key = ${key} order by id`))
-
-const figures = (line: StatementLine | Figures): Figures => ({
-  poolId: line.poolId,
-  simId: line.simId,
-  ...exact(line),
-})
 
 /** Lines added up by pool and SIM. */
 function addedUp(lines: readonly (StatementLine | Figures)[]): Figures[] {

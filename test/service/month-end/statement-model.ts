@@ -23,11 +23,17 @@ type Amounts<N> = Readonly<Record<(typeof AMOUNTS)[number], N>>
 /** The figures of a statement line: of a SIM, or of a pool itself if `simId` is null. */
 export type Figures = Amounts<bigint> & { readonly poolId: number; readonly simId: number | null }
 
-export const exact = (line: Amounts<number | bigint>) =>
-  Object.fromEntries(AMOUNTS.map((name) => [name, BigInt(line[name])])) as Amounts<bigint>
+/** The figures of a line, of the service or of the model. */
+export const figures = (line: Amounts<number | bigint> & Pick<Figures, 'poolId' | 'simId'>): Figures => ({
+  ...(Object.fromEntries(AMOUNTS.map((name) => [name, BigInt(line[name])])) as Amounts<bigint>),
+  poolId: line.poolId,
+  simId: line.simId,
+})
 /** A row of zeros counts as no row. */
 export const hasAmounts = (line: Amounts<bigint>) => AMOUNTS.some((name) => line[name] !== 0n)
 
+/** What a statement is computed from. */
+export type Past = Pick<World, 'lines' | 'pools' | 'tariffs'>
 type Place = PoolModel & { readonly id: number }
 
 interface Row {
@@ -57,7 +63,7 @@ function governing(own: Terms | null, place: Place): Terms | null {
   return own?.type === TariffType.Standard ? own : place.tariff
 }
 
-function rowsOf(world: World, cycle: Cycle, place: Place): Row[] {
+function rowsOf(world: Past, cycle: Cycle, place: Place): Row[] {
   return world.lines.flatMap((line) => {
     const { bytes, voiceSeconds, smsCount } = amountsOf(line, cycle, place.id)
     const contributing = contributes(line, cycle, place.id)
@@ -96,7 +102,7 @@ function divided(rows: readonly Row[], limits: readonly bigint[], capacity: bigi
   return parts
 }
 
-function placeLines(world: World, cycle: Cycle, place: Place): Figures[] {
+function placeLines(world: Past, cycle: Cycle, place: Place): Figures[] {
   const rows = rowsOf(world, cycle, place)
   const contributing = BigInt(rows.filter((row) => row.contributing).length)
   const limits = rows.map((row) => limitOf(row, place, contributing))
@@ -143,7 +149,7 @@ function placeLines(world: World, cycle: Cycle, place: Place): Figures[] {
 }
 
 /** The statement of the cycle as of now: pools by id, each followed by its SIMs. */
-export const statementOf = (world: World, cycle: Cycle): Figures[] =>
+export const statementOf = (world: Past, cycle: Cycle): Figures[] =>
   placesOf(world)
     .toSorted((a, b) => a.id - b.id)
     .flatMap((place) => placeLines(world, cycle, place))

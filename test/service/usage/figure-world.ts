@@ -18,7 +18,7 @@ import { aLine, amountsOf, type LineModel, OUTSIDE, openMembership } from './fig
 
 const DAY = 86_400_000
 export const BEGIN = Date.parse('2026-10-20T09:00:00Z')
-const OPEN = Number.POSITIVE_INFINITY
+export const OPEN = Number.POSITIVE_INFINITY
 
 /** A tariff's allowance, and its fees in micro-units of the currency. */
 export interface Terms extends Allowance {
@@ -157,7 +157,7 @@ export async function aWorld(store: TestStore, billingCycle: string, made: reado
 export type World = Awaited<ReturnType<typeof aWorld>>
 
 /** All places where SIMs can be or have been: outside pools, and in each pool created so far, deleted or not. */
-export const placesOf = (world: World): (PoolModel & { readonly id: number })[] => [
+export const placesOf = (world: Pick<World, 'pools'>): (PoolModel & { readonly id: number })[] => [
   { id: OUTSIDE, tariff: null, createdAt: BEGIN, deletedAt: OPEN },
   ...world.pools.flatMap((pool) => (pool.id === null ? [] : [{ ...pool, id: pool.id }])),
 ]
