@@ -2,7 +2,7 @@ import fc from 'fast-check'
 
 type Fields<Of> = { readonly [Field in keyof Of]: fc.Arbitrary<Of[Field]> }
 
-/** A step of histories for `fc.oneof`: how likely, of which kinds, with which other fields. */
+/** Steps of histories for `fc.oneof`: their weight, kinds and other fields. */
 export const weighed = <const Kind extends string, Of extends object>(
   weight: number,
   kinds: readonly Kind[],

@@ -4,11 +4,10 @@ import { expect, test } from 'vitest'
 import { isStorable } from '../../domain/text.ts'
 import type { CopiedRows } from '../../store/copied-rows.ts'
 import { copyInto, copyLine, copyOf } from '../../store/copy.ts'
-import { inTenant } from '../../store/tenancy.ts'
 import { cases } from '../setup/cases.ts'
-import { aStore, aTenant } from '../setup/estate.ts'
+import { aStore, aTenantOf } from '../setup/estate.ts'
 
-const store = await aStore()
+const { asTenant } = await aTenantOf(await aStore())
 
 const text = fc
   .oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\\N', '\\.', '\\', '\t', '\n', '\r\n', '', 'a\\tb'))
@@ -16,10 +15,9 @@ const text = fc
 const row = fc.tuple(fc.option(text), fc.option(fc.maxSafeInteger()), fc.option(fc.boolean()))
 
 test('copyInto stores every value as it is', async () => {
-  const tenantId = await aTenant(store)
   await fc.assert(
     fc.asyncProperty(fc.array(row, { maxLength: 20 }), async (rows) => {
-      const stored = await inTenant(store, tenantId, async (tx) => {
+      const stored = await asTenant(async (tx) => {
         await sql`create temporary table copied (n integer, t text, b bigint, f boolean) on commit drop`.execute(tx.q)
         const lines = rows.map((values, n) => copyLine([n, ...values]))
         await copyInto(tx, 'copied', ['n', 't', 'b', 'f'], lines)
@@ -34,9 +32,8 @@ test('copyInto stores every value as it is', async () => {
 })
 
 test('copyInto fails like any statement, and the connection goes on', async () => {
-  const tenantId = await aTenant(store)
   const copy = (line: string) =>
-    inTenant(store, tenantId, async (tx) => {
+    asTenant(async (tx) => {
       await sql`create temporary table copied (n integer) on commit drop`.execute(tx.q)
       await copyInto(tx, 'copied', ['n'], [line])
       return (await sql`select n from copied`.execute(tx.q)).rows
@@ -66,10 +63,9 @@ const valuesOf = (rows: CopiedRows) => {
 }
 
 test('copyOf reads every value as it is, and again after it went back', async () => {
-  const tenantId = await aTenant(store)
   await fc.assert(
     fc.asyncProperty(fc.array(copied, { maxLength: 20 }), async (given) => {
-      await inTenant(store, tenantId, async (tx) => {
+      await asTenant(async (tx) => {
         await sql`
           create temporary table copied (n integer, t text, b bigint, f boolean, s smallint, at timestamptz)
               on commit drop`.execute(tx.q)
@@ -92,8 +88,7 @@ test('copyOf reads every value as it is, and again after it went back', async ()
 })
 
 test('copyOf reads more than one block, and rows larger than a block', async () => {
-  const tenantId = await aTenant(store)
-  const lengths = await inTenant(store, tenantId, async (tx) => {
+  const lengths = await asTenant(async (tx) => {
     const rows = await copyOf(
       tx,
       sql`select n, repeat('x', case when n = 500 then 600000 else n end) from generate_series(1, 1200) n order by n`,
@@ -107,9 +102,8 @@ test('copyOf reads more than one block, and rows larger than a block', async () 
 })
 
 test('copyOf fails like any statement, in the middle too, and the connection goes on', async () => {
-  const tenantId = await aTenant(store)
   const copy = (zero: number) =>
-    inTenant(store, tenantId, async (tx) => {
+    asTenant(async (tx) => {
       const rows = await copyOf(tx, sql`select 1 / (n - ${sql.lit(zero)}) from generate_series(1, 5000) n`)
       let count = 0
       while (rows.next()) count += 1
@@ -117,6 +111,6 @@ test('copyOf fails like any statement, in the middle too, and the connection goe
     })
 
   await expect(copy(4000)).rejects.toThrow(/division by zero/)
-  await expect(inTenant(store, tenantId, (tx) => copyOf(tx, sql`select x`))).rejects.toThrow(/"x" does not exist/)
+  await expect(asTenant((tx) => copyOf(tx, sql`select x`))).rejects.toThrow(/"x" does not exist/)
   expect(await copy(0)).toBe(5000)
 })

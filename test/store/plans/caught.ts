@@ -17,8 +17,6 @@ export interface Statement {
   /** Rows that all steps of the plan read, handed on or threw away. */
   rows: number
   readonly scans: Scan[]
-  /** One of its plans. */
-  plan: unknown
 }
 
 interface Node {
@@ -87,7 +85,7 @@ export async function statementsOf(work: () => Promise<unknown>): Promise<Map<st
       Plan: Node
     }
     const text = withoutValues(sent)
-    const statement = seen.get(text) ?? { text, calls: 0, buffers: 0, rows: 0, scans: [], plan }
+    const statement = seen.get(text) ?? { text, calls: 0, buffers: 0, rows: 0, scans: [] }
     seen.set(text, statement)
     statement.calls += 1
     statement.buffers += plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
