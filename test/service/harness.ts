@@ -127,7 +127,7 @@ export async function aHarness(store: TestStore, billingCycle = 'P1M') {
 export type Harness = Awaited<ReturnType<typeof aHarness>>
 
 /** A tenant with an Active SIM outside pools. */
-export async function anActiveSim(store: TestStore) {
+export async function oneActiveSim(store: TestStore) {
   const harness = await aHarness(store)
   const [simId = 0] = await harness.activeSims(1)
   return { ...harness, simId }

@@ -23,7 +23,7 @@ import type { ExampleMonth, MonthRecord } from './example-month.ts'
 import { complete, type Harness } from './harness.ts'
 
 /** The estate in the database, its SIMs Unprovisioned. @returns the ids of SIMs by ICCID, and where each belongs */
-export async function makeEstate(tx: TenantTx, estate: ExampleMonth['estate']) {
+export async function storeEstate(tx: TenantTx, estate: ExampleMonth['estate']) {
   const [tariffs, pools] = [new Map<string, number>(), new Map<string, number>()]
   for (const { key, ...tariff } of estate.tariffs) tariffs.set(key, (await createTariff(tx, tariff)).id)
   for (const { key, tariff, ...pool } of estate.pools)
@@ -41,7 +41,7 @@ export async function makeEstate(tx: TenantTx, estate: ExampleMonth['estate']) {
 /** The estate in the database, its SIMs Active and in their pools. @returns their ids by ICCID */
 export async function settle({ asTenant }: Harness, { estate }: ExampleMonth): Promise<ReadonlyMap<string, number>> {
   return asTenant(async (tx) => {
-    const { ids, places } = await makeEstate(tx, estate)
+    const { ids, places } = await storeEstate(tx, estate)
     for (const { simId, ...assignment } of places) {
       await complete(tx, { simId, type: TicketType.Provision, ...assignment })
       await complete(tx, { simId, type: TicketType.Activate })

@@ -19,7 +19,7 @@ import { aStore } from '../setup/estate.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
 import { anAlert } from '../unit/channels/notifications.ts'
-import { aHarness, anActiveSim, askedPermits, evaluationOptions, watch } from './harness.ts'
+import { aHarness, askedPermits, evaluationOptions, oneActiveSim, watch } from './harness.ts'
 
 const store = await aStore()
 await activateRules(store, await readRuleFiles(''), 'the tests')
@@ -79,7 +79,7 @@ describe('the lock order', () => {
   })
 
   test('allows notifications before or after pool locks', async () => {
-    const { simId, ...harness } = await anActiveSim(store)
+    const { simId, ...harness } = await oneActiveSim(store)
     await harness.record([harness.usage(simId, { bytesDown: 1 })])
     const { key } = await harness.asTenant(currentCycle)
     const lock = (tx: TenantTx) => lockPools(tx, key, [0])

@@ -10,13 +10,13 @@ import type { TestStore } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 
 export const NOW = Date.parse('2026-11-10T12:00:00Z')
-export const CYCLE = '2026-11'
+export const THIS_CYCLE = '2026-11'
 export const RULE = 'pool-overage'
 
 export const byWatchdog = (workflowId: string, rule = RULE): Cause => ({
   by: 'watchdog',
   rule,
-  cycle: CYCLE,
+  cycle: THIS_CYCLE,
   until: 'renewal',
   workflowId,
 })
@@ -32,15 +32,15 @@ export async function aPoolOf(store: TestStore, count: number) {
     poolId,
     sims,
     use: (...bytes: number[]) => harness.record(bytes.map((bytesUp, i) => harness.usage(sims[i] ?? 0, { bytesUp }))),
-    sim: (simId: number, rule: string | null = RULE, cycle = CYCLE) =>
+    sim: (simId: number, rule: string | null = RULE, cycle = THIS_CYCLE) =>
       harness.asTenant((tx) => simEnforcement(tx, simId, cycle, rule)),
-    pool: (cycle = CYCLE) => harness.asTenant((tx) => poolEnforcement(tx, poolId, cycle, RULE)),
-    runOf: (simId: number, cycle = CYCLE) => suspendOnOverageId(harness.tenantId, simId, cycle),
+    pool: (cycle = THIS_CYCLE) => harness.asTenant((tx) => poolEnforcement(tx, poolId, cycle, RULE)),
+    runOf: (simId: number, cycle = THIS_CYCLE) => suspendOnOverageId(harness.tenantId, simId, cycle),
     suspend: (simId: number, cause: Cause) => harness.complete({ simId, type: TicketType.Suspend, cause }),
     /** Writes an alert as an evaluation leaves it that fires and has sent no signal. @param also other values */
     fire: ({ kind, id }: Subject, also: Partial<Parameters<typeof saveAlerts>[1][number]> = {}) => {
       const [state, evaluatedAt] = [unseen(store.now), new Date(store.now++)]
-      const alert = { rule: RULE, scope: CYCLE, firing: true, state, ruleVersion: 1, evaluatedAt, explanation: [] }
+      const alert = { rule: RULE, scope: THIS_CYCLE, firing: true, state, ruleVersion: 1, evaluatedAt, explanation: [] }
       return harness.asTenant((tx) =>
         saveAlerts(tx, [{ kind, id, ...alert, lastSignal: null, lastSignalAt: null, ...also }]),
       )

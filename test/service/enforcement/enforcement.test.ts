@@ -8,7 +8,7 @@ import { poolEnforcement } from '../../../service/enforcement/read-enforcement.t
 import { rememberStarts } from '../../../store/outbox.ts'
 import { aStore } from '../../setup/estate.ts'
 import type { Harness } from '../harness.ts'
-import { aPoolOf, byWatchdog, CYCLE, RULE } from './enforced-pool.ts'
+import { aPoolOf, byWatchdog, RULE, THIS_CYCLE } from './enforced-pool.ts'
 
 const store = await aStore()
 const set = (harness: Harness, simId: number, column: string, value: unknown) =>
@@ -86,7 +86,7 @@ describe('simEnforcement', () => {
     expect(await harness.sim(watched)).toMatchObject({
       status: SimStatus.Suspended,
       mode: WatchdogMode.Enforce,
-      suspension: { cause: 'watchdog', rule: RULE, cycle: CYCLE, until: 'renewal', workflowId: 'w' },
+      suspension: { cause: 'watchdog', rule: RULE, cycle: THIS_CYCLE, until: 'renewal', workflowId: 'w' },
     })
     expect(await harness.sim(byPerson)).toMatchObject({
       suspension: { cause: 'user', rule: null, until: null, workflowId: null },
@@ -106,7 +106,7 @@ describe('simEnforcement', () => {
 
     await expect(harness.sim(2 ** 40)).rejects.toMatchObject({ code: 'sim_not_found' })
     await expect(harness.sim(harness.sims[0] ?? 0, RULE, '2026-13')).rejects.toMatchObject({ code: 'cycle_not_found' })
-    await expect(harness.asTenant((tx) => poolEnforcement(tx, 2 ** 30, CYCLE, RULE))).rejects.toMatchObject({
+    await expect(harness.asTenant((tx) => poolEnforcement(tx, 2 ** 30, THIS_CYCLE, RULE))).rejects.toMatchObject({
       code: 'pool_not_found',
     })
   })
@@ -172,7 +172,7 @@ describe('poolEnforcement', () => {
     const harness = await aPoolOf(store, 1)
 
     expect(await harness.pool('2027-03')).toMatchObject({ over: false, overageBytes: 0, rows: [{ usageBytes: 0 }] })
-    expect(await harness.rows(sql`select key from cycles where key <> ${CYCLE}`)).toEqual([])
+    expect(await harness.rows(sql`select key from cycles where key <> ${THIS_CYCLE}`)).toEqual([])
   })
 
   test('needs an alert to report a pool over', async () => {
@@ -188,7 +188,9 @@ describe('a person’s ticket on a SIM', () => {
     const harness = await aPoolOf(store, 2)
     const [simId = 0, other = 0] = harness.sims
     const run = harness.runOf(simId)
-    await harness.asTenant((tx) => rememberStarts(tx, [run, enforcePoolId(harness.tenantId, harness.poolId, CYCLE)]))
+    await harness.asTenant((tx) =>
+      rememberStarts(tx, [run, enforcePoolId(harness.tenantId, harness.poolId, THIS_CYCLE)]),
+    )
     const requests = () =>
       harness.rows(sql<{ id: string; signal: string }>`
         select workflow_id as id, request ->> 'signal' as signal from workflow_outbox order by id`)
@@ -224,7 +226,7 @@ describe('a person’s ticket on a SIM suspended last cycle', () => {
 describe('logAction', () => {
   const ask = (simId: number, also: Partial<ActionRequest> = {}): ActionRequest => ({
     simId,
-    cycle: CYCLE,
+    cycle: THIS_CYCLE,
     rule: RULE,
     action: 'suspended',
     counter: 0,
@@ -259,7 +261,7 @@ describe('logAction', () => {
     expect(entries[0]).toMatchObject({
       simId,
       poolId: harness.poolId,
-      cycle: CYCLE,
+      cycle: THIS_CYCLE,
       level: LogLevel.Critical,
       message: expect.stringMatching(/^SIM \d+ was suspended: it is 4 MB over$/),
     })
@@ -305,7 +307,7 @@ describe('logAction', () => {
     expect(await log({ ...ofPool, rule: 'another-rule' })).toEqual({ logged: true })
     expect(await log({ ...ofPool, cycle: '2026-12' })).toEqual({ logged: true })
     expect((await harness.log())[0]).toMatchObject({
-      key: `${RULE}/pool/${poolId}/${CYCLE}/tooLittleToPick/0`,
+      key: `${RULE}/pool/${poolId}/${THIS_CYCLE}/tooLittleToPick/0`,
       level: LogLevel.Critical,
       simId: null,
       message: 'Pool a pool stays over its capacity: it is 4 MB over',

@@ -14,7 +14,7 @@ import { rememberStarts } from '../../../store/outbox.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { aStore, byHand } from '../../setup/estate.ts'
 import { askedPermits } from '../harness.ts'
-import { aPoolOf, CYCLE, NOW, RULE } from './enforced-pool.ts'
+import { aPoolOf, NOW, RULE, THIS_CYCLE } from './enforced-pool.ts'
 
 const store = await aStore()
 const MINUTE = 60_000
@@ -26,10 +26,10 @@ async function aGuard(count: number, settings: EnforcementChange = { guardLeast:
   const harness = await aPoolOf(store, count)
   const { poolId } = harness
   await harness.asTenant((tx) => changeEnforcement(tx, settings))
-  const workflowId = enforcePoolId(harness.tenantId, poolId, CYCLE)
+  const workflowId = enforcePoolId(harness.tenantId, poolId, THIS_CYCLE)
   const ask = (simIds: readonly number[], also: { rule?: string; poolId?: number | null; cycle?: string } = {}) =>
     harness.asTenant((tx) =>
-      askedPermits(tx, { rule: RULE, cycle: CYCLE, poolId, simIds: [...simIds], workflowId, ...also }),
+      askedPermits(tx, { rule: RULE, cycle: THIS_CYCLE, poolId, simIds: [...simIds], workflowId, ...also }),
     )
   const decide = (holdId: number | null, decision: 'released' | 'discarded') =>
     inTenant({ ...store, caller: PERSON }, harness.tenantId, (tx) => decideHold(tx, holdId ?? 0, decision))
@@ -43,7 +43,7 @@ async function aGuard(count: number, settings: EnforcementChange = { guardLeast:
     over: (cleared: boolean, one: { simId?: number; poolId?: number } = { poolId }) =>
       harness.asTenant(async (tx) => {
         await lockGuard(tx)
-        await endPermits(tx, [{ rule: RULE, cycleKey: CYCLE, simId: null, poolId: null, ...one, cleared }])
+        await endPermits(tx, [{ rule: RULE, cycleKey: THIS_CYCLE, simId: null, poolId: null, ...one, cleared }])
       }),
     holds: async (state?: HoldState) =>
       (await harness.asTenant((tx) => pageOfHolds(tx, state === undefined ? {} : { state }))).data,
@@ -68,7 +68,7 @@ describe('the guard', () => {
         rule: RULE,
         ruleVersion: expect.any(Number),
         poolId,
-        cycle: CYCLE,
+        cycle: THIS_CYCLE,
         state: 'held',
         suspended: 3,
         allowed: 3,
@@ -216,7 +216,7 @@ describe('the guard', () => {
         return rows[0]?.read ?? 0
       }
       const before = await readSoFar()
-      const ask = { rule: RULE, cycle: CYCLE, simIds: sims.slice(0, 2), workflowId, ...assignment(poolId) }
+      const ask = { rule: RULE, cycle: THIS_CYCLE, simIds: sims.slice(0, 2), workflowId, ...assignment(poolId) }
       const answer = await askedPermits(tx, ask)
       return { granted: answer.granted.length, read: (await readSoFar()) - before }
     })
@@ -373,7 +373,7 @@ describe('changeEnforcement', () => {
 describe('armSims', () => {
   test('starts one run per SIM and cycle', async () => {
     const { asTenant, sims, rows, runOf } = await aGuard(3)
-    const ask = { cycle: CYCLE, rule: RULE, ruleFile: 'f.json', grace: 'PT0S', until: 'renewal' } as const
+    const ask = { cycle: THIS_CYCLE, rule: RULE, ruleFile: 'f.json', grace: 'PT0S', until: 'renewal' } as const
     const arm = (signal: 'overLimit' | 'cleared' | 'standDown', simIds: readonly number[]) =>
       asTenant((tx) => armSims(tx, { ...ask, simIds: [...simIds], signal }))
     const [a = 0, b = 0, c = 0] = sims

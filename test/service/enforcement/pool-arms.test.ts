@@ -4,18 +4,18 @@ import { describe, expect, test } from 'vitest'
 import { armedSims, armSims } from '../../../service/enforcement/arm-sims.ts'
 import { closeCycle } from '../../../service/month-end/close-cycle.ts'
 import { aStore } from '../../setup/estate.ts'
-import { aPoolOf, CYCLE, RULE } from './enforced-pool.ts'
+import { aPoolOf, RULE, THIS_CYCLE } from './enforced-pool.ts'
 
 const store = await aStore()
 async function aPool(count: number) {
   const harness = await aPoolOf(store, count)
   const { poolId } = harness
-  const ask = { cycle: CYCLE, rule: RULE, ruleFile: 'f', grace: 'PT0S', until: 'renewal' } as const
+  const ask = { cycle: THIS_CYCLE, rule: RULE, ruleFile: 'f', grace: 'PT0S', until: 'renewal' } as const
   return {
     ...harness,
     arm: (simIds: number[], signal: 'overLimit' | 'cleared' = 'overLimit', pool: number | null = poolId) =>
       harness.asTenant((tx) => armSims(tx, { ...ask, simIds, signal, poolId: pool })),
-    armed: (also: object = {}) => harness.asTenant((tx) => armedSims(tx, poolId, { cycle: CYCLE, ...also })),
+    armed: (also: object = {}) => harness.asTenant((tx) => armedSims(tx, poolId, { cycle: THIS_CYCLE, ...also })),
     count: async () => (await harness.pool()).armed,
   }
 }
@@ -67,7 +67,7 @@ describe('armedSims', () => {
     store.now = Date.parse('2026-12-01T12:00:00Z')
     expect(await armed()).toMatchObject({ simIds: sims })
 
-    await asTenant((tx) => closeCycle(tx, CYCLE))
+    await asTenant((tx) => closeCycle(tx, THIS_CYCLE))
 
     expect(await rows(sql`select from pool_arms`)).toEqual([])
     expect(await armed()).toMatchObject({ simIds: [] })

@@ -5,7 +5,7 @@ import { armSims } from '../../../service/enforcement/arm-sims.ts'
 import { passOverSims, undoInput, undoPage } from '../../../service/enforcement/undo-suspensions.ts'
 import { aStore } from '../../setup/estate.ts'
 import { askedPermits } from '../harness.ts'
-import { aPoolOf, byWatchdog, CYCLE, NOW, RULE } from './enforced-pool.ts'
+import { aPoolOf, byWatchdog, NOW, RULE, THIS_CYCLE } from './enforced-pool.ts'
 
 const store = await aStore()
 const HOUR = 3_600_000
@@ -18,7 +18,7 @@ async function aPool(count: number) {
     ...harness,
     suspend: (simId: number, rule = RULE) => harness.suspend(simId, byWatchdog(runOf(simId), rule)),
     permit: (simId: number, rule = RULE) =>
-      harness.asTenant((tx) => askedPermits(tx, { rule, cycle: CYCLE, poolId, simIds: [simId], workflowId: 'w' })),
+      harness.asTenant((tx) => askedPermits(tx, { rule, cycle: THIS_CYCLE, poolId, simIds: [simId], workflowId: 'w' })),
     /** Writes the alert of a rule about SIMs, with what the watchdog last requested for the SIM. */
     asked: (simId: number, lastSignal: 'overLimit' | 'would', rule = RULE) =>
       harness.fire({ kind: 'sim', id: simId }, { rule, lastSignal, lastSignalAt: new Date(store.now) }),
@@ -88,7 +88,7 @@ describe('passOverSims', () => {
       { held: true },
       { held: false },
     ])
-    const arm = { cycle: CYCLE, rule: RULE, ruleFile: 'f', grace: 'PT0S', until: 'renewal' } as const
+    const arm = { cycle: THIS_CYCLE, rule: RULE, ruleFile: 'f', grace: 'PT0S', until: 'renewal' } as const
     const armed = await asTenant((tx) => armSims(tx, { ...arm, signal: 'overLimit', simIds: sims }))
     expect(armed).toEqual({ told: 3, started: 1, armed: 0 })
     const started = await rows(sql<{ id: string }>`

@@ -9,7 +9,7 @@ import { cases } from '../../setup/cases.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 import { aLine, type LineModel, OUTSIDE } from '../usage/figure-model.ts'
-import { OPEN, type PoolModel, type Terms } from '../usage/figure-world.ts'
+import { FOREVER, type PoolModel, type Terms } from '../usage/figure-world.ts'
 import { at, CLOSE, CYCLE, charge, close, inOctober, statement, total } from './october.ts'
 import { figures, hasAmounts, statementOf } from './statement-model.ts'
 
@@ -78,13 +78,13 @@ async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<
     for (const one of tariffs) {
       const type = one.type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
       const { id } = await aPool(tx, await made(tx, one), { type })
-      pools.push({ id, tariff: termsOf(one), createdAt: store.now, deletedAt: OPEN })
+      pools.push({ id, tariff: termsOf(one), createdAt: store.now, deletedAt: FOREVER })
     }
     return made(tx, own)
   })
   const lines: LineModel[] = []
   for (const one of lives) {
-    const [from, to] = [at(one.joins), one.leaves !== null && one.leaves > one.joins ? at(one.leaves) : OPEN]
+    const [from, to] = [at(one.joins), one.leaves !== null && one.leaves > one.joins ? at(one.leaves) : FOREVER]
     store.now = from
     const hasOwn = one.own && governsItself(one.pool, { tariffs, own })
     const assignment = { poolId: pools[one.pool - 1]?.id ?? null, tariffId: hasOwn ? ownId : null }
@@ -95,7 +95,7 @@ async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<
       store.now = at(one.suspended)
       await harness.complete({ simId, type: TicketType.Suspend })
     }
-    if (to !== OPEN) {
+    if (to !== FOREVER) {
       store.now = Math.max(store.now, to)
       await harness.complete({ simId, type: TicketType.Provision, unassign: true, effectiveAt: new Date(to) })
     }

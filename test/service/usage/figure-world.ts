@@ -18,7 +18,7 @@ import { aLine, amountsOf, type LineModel, OUTSIDE, openMembership } from './fig
 
 const DAY = 86_400_000
 export const BEGIN = Date.parse('2026-10-20T09:00:00Z')
-export const OPEN = Number.POSITIVE_INFINITY
+export const FOREVER = Number.POSITIVE_INFINITY
 
 /** A tariff's allowance, and its fees in micro-units of the currency. */
 export interface Terms extends Allowance {
@@ -138,7 +138,7 @@ export async function aWorld(store: TestStore, billingCycle: string, made: reado
     }
     return ids
   })
-  const notYet = { id: null, createdAt: OPEN, deletedAt: OPEN }
+  const notYet = { id: null, createdAt: FOREVER, deletedAt: FOREVER }
   const world = {
     store,
     harness,
@@ -158,7 +158,7 @@ export type World = Awaited<ReturnType<typeof aWorld>>
 
 /** All places where SIMs can be or have been: outside pools, and in each pool created so far, deleted or not. */
 export const placesOf = (world: Pick<World, 'pools'>): (PoolModel & { readonly id: number })[] => [
-  { id: OUTSIDE, tariff: null, createdAt: BEGIN, deletedAt: OPEN },
+  { id: OUTSIDE, tariff: null, createdAt: BEGIN, deletedAt: FOREVER },
   ...world.pools.flatMap((pool) => (pool.id === null ? [] : [{ ...pool, id: pool.id }])),
 ]
 
@@ -175,14 +175,14 @@ async function make(world: Pick<World, 'harness' | 'store' | 'pools' | 'tariffId
 async function remove(world: World, n: number): Promise<void> {
   const pool = world.pools[n]
   const id = pool?.id
-  if (pool === undefined || id == null || pool.deletedAt !== OPEN) return
+  if (pool === undefined || id == null || pool.deletedAt !== FOREVER) return
   if (world.lines.some((line) => openMembership(line)?.poolId === id)) return
   await world.harness.asTenant((tx) => deletePool(tx, id))
   pool.deletedAt = world.store.now
 }
 
 /** Whether the pool exists now. */
-const isThere = (world: World, n: number) => world.pools[n]?.id != null && world.pools[n]?.deletedAt === OPEN
+const isThere = (world: World, n: number) => world.pools[n]?.id != null && world.pools[n]?.deletedAt === FOREVER
 
 /**
  * Whether a SIM may get this own tariff: outside pools a Standard one, in a Standard pool any, in a shared pool only
@@ -246,7 +246,7 @@ export async function take(world: World, step: Step): Promise<void> {
       const tariffId = step.own === null ? null : (world.tariffIds[step.own] ?? null)
       await harness.complete({ simId, type: TicketType.Provision, poolId, tariffId })
       line.status = 'suspended'
-      line.memberships.push({ poolId: poolId ?? OUTSIDE, tariffId, from: now, to: OPEN })
+      line.memberships.push({ poolId: poolId ?? OUTSIDE, tariffId, from: now, to: FOREVER })
       return
     }
     case 'activate':
@@ -254,7 +254,7 @@ export async function take(world: World, step: Step): Promise<void> {
       line.status = 'active'
       line.suspendedIn = null
       closeDueBack(line, now)
-      line.active.push({ from: now, to: OPEN })
+      line.active.push({ from: now, to: FOREVER })
       return
     case 'suspend': {
       const watchdog: Cause = { by: 'watchdog', rule: 'r', cycle: cycle.key, until: 'renewal', workflowId: 'w' }
@@ -298,7 +298,7 @@ export async function take(world: World, step: Step): Promise<void> {
         poolId: poolId ?? before.poolId,
         tariffId: tariffId ?? before.tariffId,
         from: since,
-        to: OPEN,
+        to: FOREVER,
       })
       return
     }
@@ -318,12 +318,12 @@ function closeMembership(line: LineModel, at: number): void {
   if (membership !== undefined) membership.to = Math.max(membership.from, at)
 }
 function closeActive(line: LineModel, at: number): void {
-  const span = line.active.find(({ to }) => to === OPEN)
+  const span = line.active.find(({ to }) => to === FOREVER)
   if (span !== undefined) span.to = Math.max(span.from, at)
 }
 
 function closeDueBack(line: LineModel, at: number): void {
-  for (const span of line.dueBack) if (span.to === OPEN) span.to = Math.max(span.from, at)
+  for (const span of line.dueBack) if (span.to === FOREVER) span.to = Math.max(span.from, at)
 }
 
 async function use(world: World, line: LineModel, step: Extract<Step, { do: 'use' | 'correct' }>): Promise<void> {
@@ -363,6 +363,7 @@ async function wait(world: World, days: number): Promise<void> {
   const cycle = cycleNow(world)
   if (cycle.key === before.key) return
   for (const line of world.lines) {
-    if (line.suspendedIn !== null && line.suspendedIn < cycle.key) line.dueBack.push({ from: cycle.startsAt, to: OPEN })
+    if (line.suspendedIn !== null && line.suspendedIn < cycle.key)
+      line.dueBack.push({ from: cycle.startsAt, to: FOREVER })
   }
 }

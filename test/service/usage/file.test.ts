@@ -4,7 +4,7 @@ import { demoEstate } from '../../../examples/estate.ts'
 import { aStore, byHand } from '../../setup/estate.ts'
 import { bytesBy, linesOf, recordsOf, shippedFile } from '../../unit/examples/usage-sums.ts'
 import { aHarness, type Harness } from '../harness.ts'
-import { makeEstate } from '../lived-month.ts'
+import { storeEstate } from '../lived-month.ts'
 
 const estate = demoEstate()
 const lines = linesOf(shippedFile())
@@ -34,7 +34,7 @@ async function send(harness: Harness, values: readonly unknown[]) {
 async function theEstate(): Promise<Harness> {
   const harness = await aHarness(await aStore())
   await harness.asTenant(async (tx) => {
-    const { places } = await makeEstate(tx, estate)
+    const { places } = await storeEstate(tx, estate)
     const placed = sql`jsonb_to_recordset(${JSON.stringify(places)}::jsonb)
       as p("simId" bigint, "poolId" integer, "tariffId" integer)`
     await byHand(tx)

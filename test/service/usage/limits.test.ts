@@ -9,7 +9,7 @@ import { readPoolFigures } from '../../../service/usage/rows/figures.ts'
 import { lockPools } from '../../../service/usage/rows/pool-totals.ts'
 import { cases } from '../../setup/cases.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHarness, anActiveSim } from '../harness.ts'
+import { aHarness, oneActiveSim } from '../harness.ts'
 import { recordUsage } from '../record-usage.ts'
 
 // Its tests write totals that belong to no rows.
@@ -19,7 +19,7 @@ const CYCLE = '2026-12'
 
 describe('the time of a usage record', () => {
   test('must be within the default maximum age', async () => {
-    const { simId, ...harness } = await anActiveSim(store)
+    const { simId, ...harness } = await oneActiveSim(store)
     const ages = [USAGE_MAX_AGE_MS + 1, USAGE_MAX_AGE_MS].map((ms) => new Date(store.now - ms).toISOString())
     const times = ['0000-01-01T00:00:00Z', '1970-01-01T00:00:00Z', ...ages]
 
@@ -41,7 +41,7 @@ describe('the time of a usage record', () => {
   })
 
   test('is bounded by the USAGE_MAX_AGE setting', async () => {
-    const { simId, ...harness } = await anActiveSim(store)
+    const { simId, ...harness } = await oneActiveSim(store)
     const record = harness.usage(simId, { at: new Date(store.now - 2000).toISOString(), bytesUp: 1 })
 
     const strict = await recordUsage(store, harness.tenantId, [record], { maxAgeMs: 1000 })
@@ -55,7 +55,7 @@ describe('the amounts of a usage record', () => {
     ['one way', { bytesUp: TERABYTE }, { bytesUp: TERABYTE + 1 }],
     ['both ways together', { bytesUp: 1, bytesDown: TERABYTE - 1 }, { bytesUp: 1, bytesDown: TERABYTE }],
   ])('sum to at most a terabyte: %s', async (_, most, more) => {
-    const { simId, ...harness } = await anActiveSim(store)
+    const { simId, ...harness } = await oneActiveSim(store)
 
     const answer = await harness.record([harness.usage(simId, most), harness.usage(simId, more)])
 

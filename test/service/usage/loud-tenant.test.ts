@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { lockMerge } from '../../../service/usage/rows/merge.ts'
 import { aStore } from '../../setup/estate.ts'
 import { heldOpen } from '../../setup/lock-waits.ts'
-import { aHarness, anActiveSim } from '../harness.ts'
+import { aHarness, oneActiveSim } from '../harness.ts'
 
 const store = await aStore()
 /** More than the store has connections. */
@@ -25,7 +25,7 @@ describe('a tenant with many chunks of usage at once', () => {
   })
 
   test('refuses more than a process can hold, and counts each of the others once', async () => {
-    const { simId, ...harness } = await anActiveSim(store)
+    const { simId, ...harness } = await oneActiveSim(store)
     const results = await Promise.allSettled(
       Array.from({ length: 60 }, () => harness.record([harness.usage(simId, { bytesUp: 1 })])),
     )

@@ -4,7 +4,7 @@ import { LogLevel, TicketType } from '../../../domain/codes.ts'
 import { closeCycle } from '../../../service/month-end/close-cycle.ts'
 import { aStore } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
-import { aHarness, anActiveSim, type Harness } from '../harness.ts'
+import { aHarness, type Harness, oneActiveSim } from '../harness.ts'
 
 const store = await aStore()
 const NOW = Date.parse('2026-11-10T12:00:00Z')
@@ -47,7 +47,7 @@ describe('a usage record', () => {
   })
 
   test('counts once, however often it is delivered', async () => {
-    const { simId, ...harness } = await anActiveSim(store)
+    const { simId, ...harness } = await oneActiveSim(store)
     const [one, two] = [harness.usage(simId, { bytesUp: 5 }), harness.usage(simId, { bytesUp: 7 })]
 
     const first = await harness.record([one, two, one])
@@ -76,7 +76,7 @@ describe('a usage record', () => {
   })
 
   test('counts in the cycle of its time', async () => {
-    const { simId, ...harness } = await anActiveSim(store)
+    const { simId, ...harness } = await oneActiveSim(store)
 
     await harness.record([
       harness.usage(simId, { at: '2026-10-31T23:59:59.999Z', bytesUp: 1 }),
@@ -191,7 +191,7 @@ describe('a rejected record', () => {
   })
 
   test('is accepted once there is something to correct', async () => {
-    const { simId, ...harness } = await anActiveSim(store)
+    const { simId, ...harness } = await oneActiveSim(store)
     const correction = harness.usage(simId, { smsCount: -2, correction: true })
 
     const early = await harness.record([correction])
@@ -203,7 +203,7 @@ describe('a rejected record', () => {
   })
 
   test('does not block a smaller correction after it', async () => {
-    const { simId, ...harness } = await anActiveSim(store)
+    const { simId, ...harness } = await oneActiveSim(store)
     await harness.record([harness.usage(simId, { bytesUp: 10 })])
     const minus = (bytesUp: number) => harness.usage(simId, { bytesUp, correction: true })
 
@@ -218,7 +218,7 @@ describe('the device of a SIM', () => {
   const [OLD, NEW] = ['356938035643809', '490154203237518']
 
   test('is the last seen, despite late records', async () => {
-    const { simId, ...harness } = await anActiveSim(store)
+    const { simId, ...harness } = await oneActiveSim(store)
     const seen = (minute: number, imei?: string) =>
       harness.usage(simId, { at: new Date(store.now - minute * MINUTE).toISOString(), imei })
 
@@ -241,7 +241,7 @@ describe('concurrent deliveries', () => {
       .map(({ value }) => value)
 
   test('count again what somebody without the merge lock stores meanwhile', async () => {
-    const { simId, ...harness } = await anActiveSim(store)
+    const { simId, ...harness } = await oneActiveSim(store)
     await harness.record([harness.usage(simId, { bytesUp: 1 })])
     const [known, fresh] = [harness.usage(simId, { bytesUp: 5 }), harness.usage(simId, { bytesUp: 7 })]
     const storeKnown = sql`
