@@ -217,64 +217,13 @@ describe('row-level security', () => {
   })
 })
 
-/** The tables that a tenant's own work may use. */
-const TENANT_TABLES = [
-  'active_spans',
-  'addresses',
-  'alerts',
-  'audit_log',
-  'bulk_items',
-  'bulk_runs',
-  'bulk_work',
-  'changed_subjects',
-  'cycle_openings',
-  'cycles',
-  'deliveries',
-  'device_changes',
-  'due_subjects',
-  'events',
-  'guard_counts',
-  'guard_holds',
-  'guard_permits',
-  'idempotency_keys',
-  'mail_bodies',
-  'mail_work',
-  'memberships',
-  'month_end_changes',
-  'notifications',
-  'order_prices',
-  'operator_notices',
-  'orders',
-  'pool_arms',
-  'pool_cycles',
-  'pools',
-  'restatements',
-  'shadow_log',
-  'silences',
-  'sim_blocks',
-  'sim_sightings',
-  'sims',
-  'statement_parts',
-  'statement_progress',
-  'statement_totals',
-  'statements',
-  'suspensions',
-  'tariffs',
-  'ticket_work',
-  'tickets',
-  'usage_buckets',
-  'usage_feeds',
-  'usage_ledger',
-  'usage_deliveries',
-  'usage_records',
-  'watch_shards',
-  'watchdog_log',
-  'webhook_events',
-  'webhooks',
-  'would_suspend',
-  'workflow_outbox',
-  'workflow_starts',
-]
+const { rows: withTenant } = await sql<{ name: string }>`
+  select c.relname as name from pg_class c
+    join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+   where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+   order by c.relname`.execute(db)
+/** The tables that a tenant's own work may use: all that say whose a row is, but for two of the platform. */
+const TENANT_TABLES = withTenant.map(({ name }) => name).filter((name) => !['api_keys', 'backtests'].includes(name))
 
 describe('each table of tenants', () => {
   /** Rights of a role on the tables and views of the service. */
@@ -286,14 +235,9 @@ describe('each table of tenants', () => {
     return Object.fromEntries(rows.map(({ name, rights }) => [name, rights]))
   }
 
-  test('is listed in TENANT_TABLES', async () => {
-    const { rows } = await sql<{ name: string }>`
-      select c.relname as name from pg_class c
-        join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
-       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-       order by c.relname`.execute(db)
-
-    expect(rows.map(({ name }) => name)).toEqual(['api_keys', 'backtests', ...TENANT_TABLES].toSorted())
+  test('is found', () => {
+    expect(TENANT_TABLES).toEqual(expect.arrayContaining(['sims', 'pools', 'usage_records', 'statements', 'audit_log']))
+    expect(TENANT_TABLES.length).toBeGreaterThan(50)
   })
 
   test.each(TENANT_TABLES)("shows only its tenant's rows: %s", async (table) => {
