@@ -7,7 +7,7 @@ import { hasLateMonthEnd } from '../../../service/month-end/rows/progress.ts'
 import { renewCycle } from '../../../service/month-end/steps.ts'
 import { currentCycle, cycleNamed } from '../../../service/usage/rows/cycles.ts'
 import { readPoolFigures } from '../../../service/usage/rows/figures.ts'
-import { aStore, aTariff } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { heldOpen, lockWaiters } from '../../setup/lock-waits.ts'
 import { soon } from '../../setup/soon.ts'
 import { aHarness, complete, type Harness } from '../harness.ts'
@@ -279,7 +279,7 @@ describe('a ticket effective at the boundary', () => {
   })
   const later = (hours: number) => new Date(BOUNDARY.getTime() + hours * 3_600_000).toISOString()
 
-  async function twoPools() {
+  test('moves the usage since then to the new pool', async () => {
     const harness = await inOctober(store)
     const [from, to] = [await harness.aPool(), await harness.aPool()]
     const [simId = 0, stays = 0] = await harness.activeSims(2, { poolId: from })
@@ -290,11 +290,6 @@ describe('a ticket effective at the boundary', () => {
       harness.usage(simId, { at: later(4), bytesUp: 20 }),
       harness.usage(stays, { at: later(4), bytesUp: 40 }),
     ])
-    return { harness, from, to, simId, stays }
-  }
-
-  test('moves the usage since then to the new pool', async () => {
-    const { harness, from, to, simId } = await twoPools()
     const usageBefore = (await harness.ledger()).filter(({ cycle }) => cycle === CYCLE)
 
     await harness.complete({ simId, ...AT_BOUNDARY, poolId: to })
@@ -330,38 +325,5 @@ describe('a ticket effective at the boundary', () => {
       ],
     })
     expect((await harness.ledger()).filter(({ cycle }) => cycle === CYCLE)).toEqual(usageBefore)
-  })
-
-  test('ends the contribution of a SIM outside pools', async () => {
-    const harness = await inOctober(store)
-    const own = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
-    const [simId = 0] = await harness.activeSims(1, { tariffId: own.id })
-    store.now = Date.parse(later(5))
-    await harness.asTenant((tx) => renewCycle(tx, CYCLE))
-
-    await harness.complete({ simId, ...AT_BOUNDARY, unassign: true })
-
-    expect((await since(harness)).pools).toEqual([])
-    await closeNext(store, harness)
-    expect(total(await statement(harness, NEXT), charge)).toBe(0)
-  })
-
-  test('changes the tariff for the new cycle only', async () => {
-    const harness = await inOctober(store)
-    const poolId = await harness.aPool()
-    const own = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 5000))
-    const [simId = 0] = await harness.activeSims(1, { poolId })
-    store.now = Date.parse(later(5))
-    await harness.record([harness.usage(simId, { at: later(1), bytesUp: 1 })])
-
-    await harness.complete({ simId, ...AT_BOUNDARY, tariffId: own.id })
-    await close(harness)
-    await closeNext(store, harness)
-
-    const limits = async (key: string) => (await statement(harness, key)).map(({ limitBytes }) => limitBytes)
-    expect([await limits(CYCLE), await limits(NEXT)]).toEqual([
-      [1000, 1000],
-      [5000, 5000],
-    ])
   })
 })

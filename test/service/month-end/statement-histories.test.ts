@@ -85,6 +85,18 @@ const RARE: [number, Step[]][] = [
   [2, [late(1, 1224, 9), ...TURN, late(1, 10, 19), ...TURN, late(0, 3, 39)]],
   // A change is applied late: it moves a SIM in a closed cycle, into a pool that had no cost in that cycle.
   [0, [...TURN, { do: 'make', pool: 2 }, { do: 'move', sim: 0, pool: 2, own: null, since: 'boundary before' }]],
+  // From a boundary on, one SIM has a tariff of its own, and one outside pools is unassigned.
+  [
+    0,
+    [
+      { do: 'provision', sim: 2, pool: null, own: 3 },
+      { do: 'activate', sim: 2, boundary: false },
+      ...TURN,
+      { do: 'move', sim: 0, pool: null, own: 3, since: 'boundary' },
+      { do: 'unassign', sim: 2, boundary: true },
+      ...TURN,
+    ],
+  ],
   // A bucket costs as long as its pool exists, used or not.
   [0, [{ do: 'make', pool: 2 }, ...TURN, { do: 'delete', pool: 2 }, ...TURN]],
 ]

@@ -1,19 +1,17 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { httpNetwork } from '../../../adapters/carrier/http-network.ts'
-import { SimStatus, TariffType, TicketStatus, TicketType } from '../../../domain/codes.ts'
+import { SimStatus, TicketStatus, TicketType } from '../../../domain/codes.ts'
 import type { Cause } from '../../../domain/tickets/ticket.ts'
 import { openTicketCounts } from '../../../service/sims/rows/sim-reads.ts'
 import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { cancelTicket, openTicket } from '../../../service/tickets/open-ticket.ts'
 import { findTicket, tenantsWithTickets } from '../../../service/tickets/rows/tickets.ts'
-import { currentCycle } from '../../../service/usage/rows/cycles.ts'
-import { readPoolFigures } from '../../../service/usage/rows/figures.ts'
 import { freePort } from '../../../stack/free-port.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { aBridge } from '../../setup/bridge.ts'
 import { aCarrier } from '../../setup/carrier.ts'
-import { aPool, aStore, aTariff, aTenantOf, someSims } from '../../setup/estate.ts'
+import { aStore, aTenantOf, someSims } from '../../setup/estate.ts'
 import { withOnlySim } from '../../setup/only-sim.ts'
 
 const USER: Cause = { by: 'user' }
@@ -30,9 +28,9 @@ const execute = (simId: number, network = carrier.network, options = OPTIONS) =>
 const ticket = (id: string) => asTenant((tx) => findTicket(tx, id))
 const statusOf = async (simId: number) =>
   (await rows(sql<{ status: SimStatus }>`select status from sims where id = ${simId}`))[0]?.status
-async function activeSim(assignment: { poolId?: number; tariffId?: number } = {}) {
+async function activeSim() {
   const simId = await aSim()
-  await open(simId, TicketType.Provision, USER, assignment)
+  await open(simId, TicketType.Provision)
   await open(simId, TicketType.Activate)
   await execute(simId)
   return simId
@@ -262,31 +260,5 @@ describe('an SMS or a refresh', () => {
     expect(after).toBeLessThanOrEqual(900_000)
     expect(away.requests.length).toBeGreaterThan(3)
     expect((await ticket(behind))?.status).not.toBe(TicketStatus.Failed)
-  })
-})
-
-describe('allowances', () => {
-  test('begin with activation and survive a suspension', async () => {
-    const tariff = await asTenant((tx) => aTariff(tx, TariffType['Dynamic Pool'], 1000))
-    const pool = await asTenant((tx) => aPool(tx, tariff.id, { type: 1 }))
-    const limits: (number | undefined)[] = []
-    const note = async () => {
-      const figures = await asTenant(async (tx) => readPoolFigures(tx, (await currentCycle(tx)).key, [pool.id]))
-      limits.push(figures.get(pool.id)?.limitBytes)
-    }
-    const simId = await aSim()
-    await open(simId, TicketType.Provision, USER, { poolId: pool.id })
-    await execute(simId)
-    await note()
-    await open(simId, TicketType.Activate)
-    await execute(simId)
-    await note()
-    await activeSim({ poolId: pool.id })
-    await note()
-    await open(simId, TicketType.Suspend)
-    await execute(simId)
-    await note()
-
-    expect(limits).toEqual([0, 1000, 2000, 2000])
   })
 })
