@@ -98,20 +98,6 @@ describe('late usage', () => {
     expect(header?.split(',').at(-1)).toBe('adjusts')
     expect(row).toMatch(/^adjustment,,\d{19},0,0,0,0,3,0\.000000,0\.150000,0\.000000,0\.000000,0\.150000,2026-10$/)
   })
-
-  test('leaves no line if it cancels out', async () => {
-    const harness = await inOctober(store)
-    const [simId = 0] = await harness.activeSims(1)
-    await harness.record([harness.usage(simId, { bytesUp: 10 })])
-    store.now = CLOSE
-    await close(harness)
-    await harness.record([harness.usage(simId, { at: dayOf(4), bytesUp: 5 })])
-    await harness.record([harness.usage(simId, { at: dayOf(5), bytesUp: -5, correction: true })])
-    await closeNext(store, harness)
-
-    expect((await statement(harness, NEXT)).map(({ kind }) => kind)).toEqual(['sim'])
-    expect(await harness.rows(sql`select 1 from restatements`)).toEqual([])
-  })
 })
 
 describe('closeCycle', () => {

@@ -83,6 +83,8 @@ const RARE: [number, Step[]][] = [
   [0, [...AWAY, { do: 'suspend', sim: 0, by: 'user' }, { do: 'wait', days: 1 }, AWAY_TO_1, ...TURN]],
   // Two SIMs of a Fixed pool with the same excess of an odd number of bytes; then one more batch for the same cycle.
   [2, [late(1, 1224, 9), ...TURN, late(1, 10, 19), ...TURN, late(0, 3, 39)]],
+  // Late usage that a correction takes back leaves no line.
+  [0, [...TURN, late(1, 5, 19), { do: 'correct', sim: 1, bytes: -5, hoursAgo: 19 * 24 }, ...TURN]],
   // A change is applied late: it moves a SIM in a closed cycle, into a pool that had no cost in that cycle.
   [0, [...TURN, { do: 'make', pool: 2 }, { do: 'move', sim: 0, pool: 2, own: null, since: 'boundary before' }]],
   // From a boundary on, one SIM has a tariff of its own, and one outside pools is unassigned.
