@@ -55,88 +55,72 @@ const doNext = (onInstant?: (own: Db) => unknown, signal?: AbortSignal) =>
     onTrouble: (_id, error) => troubles.push(error),
   })
 
-test(
-  'is done as asked, and changes no other row',
-  async () => {
-    const [first, second] = [await asked(), await asked()]
-    const { backtests: _before, ...before } = await everythingIn(store.databaseUrl)
-    const seen: unknown[] = []
-    expect(
-      await doNext(async () => {
-        const one = await found(first)
-        seen.push([one?.state, one?.recordsDone, one?.records])
-      }),
-    ).toBe(true)
-    const { backtests: _after, ...after } = await everythingIn(store.databaseUrl)
-    expect(after).toEqual(before)
-    expect(seen).toEqual([
-      ['running', 0, null],
-      ['running', 1, 3],
-      ['running', 2, 3],
-    ])
-    const done = await found(first)
-    expect(done).toMatchObject({ state: 'done', records: 3, recordsDone: 3, failure: null })
-    expect((await found(second))?.state).toBe('queued')
+test('is done as asked, and changes no other row', { timeout: LONG }, async () => {
+  const [first, second] = [await asked(), await asked()]
+  const { backtests: _before, ...before } = await everythingIn(store.databaseUrl)
+  const seen: unknown[] = []
+  expect(
+    await doNext(async () => {
+      const one = await found(first)
+      seen.push([one?.state, one?.recordsDone, one?.records])
+    }),
+  ).toBe(true)
+  const { backtests: _after, ...after } = await everythingIn(store.databaseUrl)
+  expect(after).toEqual(before)
+  expect(seen).toEqual([
+    ['running', 0, null],
+    ['running', 1, 3],
+    ['running', 2, 3],
+  ])
+  const done = await found(first)
+  expect(done).toMatchObject({ state: 'done', records: 3, recordsDone: 3, failure: null })
+  expect((await found(second))?.state).toBe('queued')
 
-    const again = await connected(store, (db) =>
-      backtest(db, store.clock, { tenantId, cycles: 1, rules: done?.version ?? null }, options),
-    )
-    expect(done?.report).toEqual(JSON.parse(JSON.stringify(again)))
-    expect(again.rules.map(({ rule }) => rule)).toContain('sim-overage')
-    expect(troubles).toEqual([])
-  },
-  LONG,
-)
+  const again = await connected(store, (db) =>
+    backtest(db, store.clock, { tenantId, cycles: 1, rules: done?.version ?? null }, options),
+  )
+  expect(done?.report).toEqual(JSON.parse(JSON.stringify(again)))
+  expect(again.rules.map(({ rule }) => rule)).toContain('sim-overage')
+  expect(troubles).toEqual([])
+})
 
-test(
-  'starts anew where its connection ends, three times',
-  async () => {
-    const id = await asked()
-    const broken = async (own: Db) => endBackend(store.db, await backendOf(own))
-    for (const starts of [1, 2, 3]) {
-      expect(await doNext(broken)).toBe(false)
-      expect([await found(id), troubles.length]).toMatchObject([{ state: 'running', failure: null }, starts])
-      await unlocked()
-    }
-    expect(await doNext()).toBe(true)
-    expect(await found(id)).toMatchObject({
-      state: 'failed',
-      failure: 'It was begun 3 times, and each time its worker or its connection ended first.',
-    })
-    expect(await doNext()).toBe(false)
-  },
-  LONG,
-)
+test('starts anew where its connection ends, three times', { timeout: LONG }, async () => {
+  const id = await asked()
+  const broken = async (own: Db) => endBackend(store.db, await backendOf(own))
+  for (const starts of [1, 2, 3]) {
+    expect(await doNext(broken)).toBe(false)
+    expect([await found(id), troubles.length]).toMatchObject([{ state: 'running', failure: null }, starts])
+    await unlocked()
+  }
+  expect(await doNext()).toBe(true)
+  expect(await found(id)).toMatchObject({
+    state: 'failed',
+    failure: 'It was begun 3 times, and each time its worker or its connection ended first.',
+  })
+  expect(await doNext()).toBe(false)
+})
 
-test(
-  'goes back to the queue when its worker stops',
-  async () => {
-    const id = await asked()
-    for (let stops = 0; stops < 4; stops += 1) {
-      const stopping = new AbortController()
-      expect(await doNext(() => stopping.abort(), stopping.signal)).toBe(false)
-      expect(stopping.signal.aborted).toBe(true)
-      expect(await found(id)).toMatchObject({ state: 'queued', startedAt: null })
-    }
-    expect(troubles).toEqual([])
-  },
-  LONG,
-)
+test('goes back to the queue when its worker stops', { timeout: LONG }, async () => {
+  const id = await asked()
+  for (let stops = 0; stops < 4; stops += 1) {
+    const stopping = new AbortController()
+    expect(await doNext(() => stopping.abort(), stopping.signal)).toBe(false)
+    expect(stopping.signal.aborted).toBe(true)
+    expect(await found(id)).toMatchObject({ state: 'queued', startedAt: null })
+  }
+  expect(troubles).toEqual([])
+})
 
-test(
-  'is left at once when it is removed',
-  async () => {
-    const id = await asked()
-    let instants = 0
-    const remove = async () => {
-      instants += 1
-      await inPlatform(store, (tx) => deleteBacktest(tx, id))
-    }
-    expect(await doNext(remove)).toBe(true)
-    expect([instants, await found(id), troubles]).toEqual([1, undefined, []])
-  },
-  LONG,
-)
+test('is left at once when it is removed', { timeout: LONG }, async () => {
+  const id = await asked()
+  let instants = 0
+  const remove = async () => {
+    instants += 1
+    await inPlatform(store, (tx) => deleteBacktest(tx, id))
+  }
+  expect(await doNext(remove)).toBe(true)
+  expect([instants, await found(id), troubles]).toEqual([1, undefined, []])
+})
 
 test('waits while another process does one', async () => {
   const id = await asked()
@@ -147,49 +131,41 @@ test('waits while another process does one', async () => {
   expect((await found(id))?.state).toBe('queued')
 })
 
-test(
-  'says in words why it failed',
-  async () => {
-    const id = await asked()
-    expect(
-      await doNext(() => {
-        throw new Error('a fault')
-      }),
-    ).toBe(true)
-    expect(await found(id)).toMatchObject({ state: 'failed', failure: 'The service failed: a fault', report: null })
-    expect(troubles).toHaveLength(1)
-  },
-  LONG,
-)
+test('says in words why it failed', { timeout: LONG }, async () => {
+  const id = await asked()
+  expect(
+    await doNext(() => {
+      throw new Error('a fault')
+    }),
+  ).toBe(true)
+  expect(await found(id)).toMatchObject({ state: 'failed', failure: 'The service failed: a fault', report: null })
+  expect(troubles).toHaveLength(1)
+})
 
-test(
-  'a worker does what waits, and stops in the middle of a statement',
-  async () => {
-    const login = await loginOfProcesses(store.databaseUrl)
-    const own = connect(login.url)
-    const start = () =>
-      startBacktests({
-        store: { ...store, db: own.db },
-        databaseUrl: login.url,
-        options,
-        everyMs: 100,
-        log: pino({ level: 'silent' }),
-      })
-    try {
-      const [first, second] = [await asked(), await asked()]
-      const worker = start()
-      await until('the first', async () => (await found(first))?.state === 'done', WAITS_S)
-      await until('the second', async () => (await found(second))?.state === 'running', WAITS_S)
-      await worker.stop()
-      expect((await found(second))?.state).toBe('queued')
-      await unlocked()
-    } finally {
-      await own.close()
-      await login.drop()
-    }
-  },
-  LONG,
-)
+test('a worker does what waits, and stops in the middle of a statement', { timeout: LONG }, async () => {
+  const login = await loginOfProcesses(store.databaseUrl)
+  const own = connect(login.url)
+  const start = () =>
+    startBacktests({
+      store: { ...store, db: own.db },
+      databaseUrl: login.url,
+      options,
+      everyMs: 100,
+      log: pino({ level: 'silent' }),
+    })
+  try {
+    const [first, second] = [await asked(), await asked()]
+    const worker = start()
+    await until('the first', async () => (await found(first))?.state === 'done', WAITS_S)
+    await until('the second', async () => (await found(second))?.state === 'running', WAITS_S)
+    await worker.stop()
+    expect((await found(second))?.state).toBe('queued')
+    await unlocked()
+  } finally {
+    await own.close()
+    await login.drop()
+  }
+})
 
 test('is forgotten a while after its end', async () => {
   const ids = [await asked(), await asked(), await asked()]

@@ -227,9 +227,7 @@ async function closeEnded(world: World, statements: Statements, slices?: Slices)
 }
 
 describe('statements and their adjustments', () => {
-  test('match the records and never change', {
-    timeout: MOST_MS + 60_000,
-  }, async () => {
+  test('match the records and never change', { timeout: MOST_MS + 60_000 }, async () => {
     let adjusted = 0
     await fc.assert(
       fc.asyncProperty(
