@@ -39,27 +39,17 @@ const list = async (names: readonly string[], spreadsheet: boolean) =>
   textOf(csvOf(pages(names), { columns: ['name', 'pool', 'id'], spreadsheet }))
 const twice = (names: readonly string[]) => [...names, ...names]
 
+const once = (names: readonly string[]) => names
+const statement = (names: readonly string[]) => statementCsv(names.map((poolName) => ({ ...STATEMENT_LINE, poolName })))
+const alertNamed = (label: string) =>
+  anAlert({ poolName: label, message: label, subject: { kind: 'pool', id: 7, label } })
+const notices = (names: readonly string[]) => noticesCsv(names.map(alertNamed))
+
 describe.each([
   ['a list', (names: readonly string[]) => list(names, false), ['name', 'pool'], twice],
   ['a list for spreadsheets', (names: readonly string[]) => list(names, true), ['name', 'pool'], twice],
-  [
-    'a statement',
-    async (names: readonly string[]) => statementCsv(names.map((poolName) => ({ ...STATEMENT_LINE, poolName }))),
-    ['pool'],
-    (names: readonly string[]) => names,
-  ],
-  [
-    'the notices of a mail',
-    async (names: readonly string[]) =>
-      noticesCsv(
-        names.map((label) => {
-          const { follows: _, ...alert } = anAlert()
-          return { ...alert, poolName: label, message: label, subject: { ...alert.subject, label } }
-        }),
-      ),
-    ['name', 'pool', 'message'],
-    (names: readonly string[]) => names,
-  ],
+  ['a statement', statement, ['pool'], once],
+  ['the notices of a mail', notices, ['name', 'pool', 'message'], once],
 ] as const)('%s', (_, written, columns, expected) => {
   const rows = (csv: string, options: object): Record<string, string>[] =>
     parse(csv, { columns: true, bom: true, record_delimiter: ['\r\n', '\n', '\r'], ...options })

@@ -9,6 +9,7 @@ import { bytesOf } from '../../../api/files/unpack.ts'
 const MIB = 1024 * 1024
 const plain = { isPacked: false, onArrival: () => undefined, left: undefined }
 const packed = { ...plain, isPacked: true }
+const joined = (...parts: Buffer[]) => Buffer.concat(parts)
 
 /** What is read of a body, and how it ends. */
 async function readAll(body: Buffer, how: Parameters<typeof bytesOf>[1]) {
@@ -28,9 +29,9 @@ describe('bytesOf', () => {
     [
       'in several gzip streams',
       packed,
-      (text: Buffer) => Buffer.concat([gzipSync(text.subarray(0, 9)), gzipSync(text.subarray(9))]),
+      (text: Buffer) => joined(gzipSync(text.subarray(0, 9)), gzipSync(text.subarray(9))),
     ],
-    ['gzipped, with zeros behind it', packed, (text: Buffer) => Buffer.concat([gzipSync(text), Buffer.alloc(512)])],
+    ['gzipped, with zeros behind it', packed, (text: Buffer) => joined(gzipSync(text), Buffer.alloc(512))],
   ])('reads a body %s', async (_, how, sent) => {
     const text = Buffer.from('ü,'.repeat(50_000))
 
@@ -42,11 +43,7 @@ describe('bytesOf', () => {
 
   test.each([
     ['cut off', (file: Buffer) => file.subarray(0, -9), 'The body cannot be read: unexpected end of file'],
-    [
-      'with garbage behind it',
-      (file: Buffer) => Buffer.concat([file, Buffer.from('garbage')]),
-      'The body cannot be read: ',
-    ],
+    ['with garbage behind it', (file: Buffer) => joined(file, Buffer.from('garbage')), 'The body cannot be read: '],
     ['that is none', () => Buffer.from('iccid\n'), 'The body cannot be read: incorrect header check'],
     ['without a byte', () => Buffer.alloc(0), 'The body cannot be read: unexpected end of file'],
   ])('refuses a gzip %s', async (_, made, detail) => {
@@ -86,10 +83,8 @@ describe('bytesOf', () => {
   ])('refuses a %s body above its maximum', async (_, how, body) => {
     const { error } = await readAll(body, { ...how, most: { bytes: 100, inPlace: 'less' } })
 
-    expect(error).toMatchObject({
-      code: 'payload_too_large',
-      message: 'The body has more than the 100 bytes there may be; send less.',
-    })
+    const message = 'The body has more than the 100 bytes there may be; send less.'
+    expect(error).toMatchObject({ code: 'payload_too_large', message })
   })
 
   test('ends when the sender leaves, though all has arrived', async () => {
@@ -127,9 +122,7 @@ test('partsOf reads one file in a round of the event loop, while the turn lasts'
   await Promise.all(Array.from({ length: 20 }, (_, file) => read(file)))
   goesOn = false
 
-  const rounds = Map.groupBy(readIn, ([at]) => at)
-    .values()
-    .toArray()
+  const rounds = [...Map.groupBy(readIn, ([at]) => at).values()]
   expect(readIn).toHaveLength(80)
   // A turn of 5 ms has room for two parts of 3 ms.
   expect(rounds.map((parts) => parts.length)).toEqual(Array(40).fill(2))

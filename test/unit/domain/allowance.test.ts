@@ -17,6 +17,7 @@ const rows = fc
   .array(fc.record({ usageBytes: bytes, contributing: fc.boolean(), own: fc.option(standard) }), { maxLength: 30 })
   .map((list): LedgerRow[] => list.map((row, i) => ({ ...row, simId: i + 1 })))
 
+const row = (simId: number, usageBytes: number): LedgerRow => ({ simId, usageBytes, contributing: true, own: null })
 const sumOf = (numbers: Iterable<number>) => [...numbers].reduce((sum, n) => sum + BigInt(n), 0n)
 
 describe('poolFigures', () => {
@@ -41,17 +42,14 @@ describe('poolFigures', () => {
   })
 
   test('allows overage in a Standard pool below its limit', () => {
-    const row = (simId: number, usageBytes: number): LedgerRow => ({ simId, usageBytes, contributing: true, own: null })
-
     const figures = poolFigures({ type: TariffType.Standard, allowanceBytes: 100 }, [row(1, 130), row(2, 10)])
 
     expect(figures).toMatchObject({ limitBytes: 200, usageBytes: 140, overageBytes: 30, remainingBytes: 90 })
   })
 
   test('shares one capacity among the SIMs of a Fixed pool', () => {
-    const row = (simId: number): LedgerRow => ({ simId, usageBytes: 40, contributing: true, own: null })
-
-    const figures = poolFigures({ type: TariffType['Fixed Pool'], allowanceBytes: 100 }, [row(1), row(2), row(3)])
+    const ledger = [1, 2, 3].map((simId) => row(simId, 40))
+    const figures = poolFigures({ type: TariffType['Fixed Pool'], allowanceBytes: 100 }, ledger)
 
     expect(figures).toMatchObject({ limitBytes: 100, overageBytes: 20 })
     expect(figures.rows.map((r) => r.limitBytes)).toEqual([33, 33, 33])
@@ -95,40 +93,30 @@ describe('divideBytes', () => {
   })
 
   test('breaks ties by the lower SIM id', () => {
-    const equal = [3, 1, 2].map((simId) => ({ simId, weight: 1 }))
-
-    expect(divideBytes(2, equal)).toEqual(
-      new Map([
-        [1, 1],
-        [2, 1],
-        [3, 0],
-      ]),
+    const divided = divideBytes(
+      2,
+      [3, 1, 2].map((simId) => ({ simId, weight: 1 })),
     )
+
+    expect([1, 2, 3].map((simId) => divided.get(simId))).toEqual([1, 1, 0])
   })
 })
 
 describe('governingTariff', () => {
-  const [standardTariff, dynamic, fixed] = [
-    TariffType.Standard,
-    TariffType['Dynamic Pool'],
-    TariffType['Fixed Pool'],
-  ].map((type) => ({ type, allowanceBytes: 1 }))
+  const tariff = (type: TariffType, allowanceBytes = 1) => ({ type, allowanceBytes })
+  const [standardTariff, another] = [tariff(TariffType.Standard), tariff(TariffType.Standard, 2)]
+  const [dynamic, fixed] = [tariff(TariffType['Dynamic Pool']), tariff(TariffType['Fixed Pool'])]
 
   test.each([
     ['the own tariff outside a pool', standardTariff, null, standardTariff],
     ['none outside a pool without an own tariff', null, null, null],
     ['the pool’s in a Dynamic pool', standardTariff, dynamic, dynamic],
     ['the pool’s in a Fixed pool', standardTariff, fixed, fixed],
-    [
-      'the own Standard tariff in a Standard pool',
-      { type: 0 as const, allowanceBytes: 2 },
-      standardTariff,
-      { type: 0, allowanceBytes: 2 },
-    ],
+    ['the own Standard tariff in a Standard pool', another, standardTariff, another],
     ['the pool’s over an own Dynamic tariff', dynamic, standardTariff, standardTariff],
     ['the pool’s in a Standard pool without an own tariff', null, standardTariff, standardTariff],
   ])('picks %s', (_, own, pool, governs) => {
-    expect(governingTariff(own ?? null, pool ?? null)).toEqual(governs)
+    expect(governingTariff(own, pool)).toEqual(governs)
   })
 })
 
