@@ -12,6 +12,9 @@ const path = requireSkippingServer('provision-and-activate in skipped time')
 
 describe.skipIf(path === undefined)('provision-and-activate', () => {
   const harness = useSkippingHarness(path)
+  beforeEach(() => {
+    harness.model.sims.set(1, aSim({ status: 0 }))
+  })
   const id = provisionAndActivateId(TENANT, 1)
   const input = { tenantId: TENANT, simId: 1, poolId: 7, tariffId: 3, tag: 'meter' }
   type More = { readonly tag?: string | undefined }
@@ -19,17 +22,19 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     const { tag: _, ...rest } = input
     return harness.start('provision-and-activate', id, { ...rest, ...(tag === undefined ? {} : { tag }) })
   }
+  const sim = () => harness.model.sims.get(1)
+  const tickets = () => harness.model.ticketsOf(1)
   const run = async (more?: More): Promise<ProvisionAndActivateResult> => (await start(more)).result()
 
   test('takes a SIM to Active by two tickets', async () => {
     harness.model.sims.set(1, aSim({ status: 0, poolId: null, tariffId: null }))
 
     expect(await run()).toMatchObject({ outcome: 'activated', failure: null, unassignTicket: null })
-    expect(harness.model.sims.get(1)).toMatchObject({ status: 1, poolId: 7, tariffId: 3 })
-    expect(harness.model.ticketsOf(1)).toEqual(['provision:2', 'activate:2'])
+    expect(sim()).toMatchObject({ status: 1, poolId: 7, tariffId: 3 })
+    expect(tickets()).toEqual(['provision:2', 'activate:2'])
     const cause = { by: 'workflow', workflowId: id }
     expect(harness.model.tickets[0]?.body).toEqual({ simId: 1, poolId: 7, tariffId: 3, cause })
-    expect(harness.model.sims.get(1)?.tag).toBe('meter')
+    expect(sim()?.tag).toBe('meter')
   })
 
   test('finds nothing to do on a second run', async () => {
@@ -43,7 +48,7 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     harness.model.sims.set(1, aSim({ status: 2 }))
 
     expect(await run()).toMatchObject({ outcome: 'activated', provisionTicket: null })
-    expect(harness.model.ticketsOf(1)).toEqual(['activate:2'])
+    expect(tickets()).toEqual(['activate:2'])
   })
 
   test.each([
@@ -53,15 +58,14 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
       'sim_state_conflict',
     ],
     ['Active in another pool', aSim({ poolId: 8 }), 'sim_already_assigned'],
-  ])('refuses a SIM that is %s', async (_, sim, code) => {
-    harness.model.sims.set(1, sim)
+  ])('refuses a SIM that is %s', async (_, present, code) => {
+    harness.model.sims.set(1, present)
 
     expect(await run()).toMatchObject({ outcome: 'failed', failure: { step: 'check', code } })
     expect(harness.model.tickets).toEqual([])
   })
 
   test('undoes its provisioning when activation fails for good', async () => {
-    harness.model.sims.set(1, aSim({ status: 0 }))
     harness.model.failing.set('activate', 'carrier_rejected')
 
     const result = await run()
@@ -71,16 +75,15 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
       outcome: 'compensated',
       failure: { ...failure, ticketId: result.activateTicket },
     })
-    expect(harness.model.ticketsOf(1)).toEqual(['provision:2', 'activate:3', 'unassign:2'])
-    expect(harness.model.sims.get(1)?.status).toBe(0)
+    expect(tickets()).toEqual(['provision:2', 'activate:3', 'unassign:2'])
+    expect(sim()?.status).toBe(0)
   })
 
   test('undoes nothing when provisioning itself fails', async () => {
-    harness.model.sims.set(1, aSim({ status: 0 }))
     harness.model.failing.set('provision', 'carrier_rejected')
 
     expect(await run()).toMatchObject({ outcome: 'failed', failure: { step: 'provision' }, unassignTicket: null })
-    expect(harness.model.sims.get(1)?.tag).toBeUndefined()
+    expect(sim()?.tag).toBeUndefined()
   })
 
   test('leaves others’ provisioning when activation fails', async () => {
@@ -88,7 +91,7 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     harness.model.failing.set('activate', 'carrier_rejected')
 
     expect(await run()).toMatchObject({ outcome: 'failed', failure: { step: 'activate' } })
-    expect(harness.model.sims.get(1)?.status).toBe(2)
+    expect(sim()?.status).toBe(2)
   })
 
   test.each([
@@ -96,8 +99,7 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     ['provision', 'processing', ['provision:2', 'unassign:2'], 'provisioning'],
     ['activate', 'pending', ['provision:2', 'activate:4', 'unassign:2'], 'activating'],
     ['activate', 'processing', ['provision:2', 'activate:2', 'unassign:2'], 'activating'],
-  ] as const)('unprovisions when cancelled with its %s ticket %s', async (kind, at, tickets, step) => {
-    harness.model.sims.set(1, aSim({ status: 0 }))
+  ] as const)('unprovisions when cancelled with its %s ticket %s', async (kind, at, wanted, step) => {
     harness.model[at].add(kind)
     await start()
     await harness.untilState(id, { step })
@@ -112,16 +114,15 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
       state: { step: 'done' },
     })
 
-    expect(harness.model.ticketsOf(1)).toEqual(tickets)
-    expect(harness.model.sims.get(1)?.status).toBe(0)
+    expect(tickets()).toEqual(wanted)
+    expect(sim()?.status).toBe(0)
   })
 
   test('opens each ticket once while the service is away', async () => {
-    harness.model.sims.set(1, aSim({ status: 0 }))
     harness.model.outages = 4
 
     expect(await run()).toMatchObject({ outcome: 'activated' })
-    expect(harness.model.ticketsOf(1)).toEqual(['provision:2', 'activate:2'])
+    expect(tickets()).toEqual(['provision:2', 'activate:2'])
   })
 
   describe('the signal of a ticket’s end', () => {
@@ -129,7 +130,6 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     const history = () => harness.handleOf(id).fetchHistory()
 
     test('may come before the run waits for it', async () => {
-      harness.model.sims.set(1, aSim({ status: 0 }))
       let held = false
       harness.model.before = async (line) => {
         if (line !== 'POST /api/tickets/activate' || held) return
@@ -143,23 +143,21 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
 
       expect(signalsIn(await history())).toHaveLength(2)
       expect(activitiesIn(await history())).toEqual(['openBothTickets', 'readSim'])
-      expect(harness.model.ticketsOf(1)).toEqual(inOrder)
+      expect(tickets()).toEqual(inOrder)
     })
 
     test('may be lost', async () => {
-      harness.model.sims.set(1, aSim({ status: 0 }))
       harness.model.signals = 'lost'
       const begun = await harness.env.currentTimeMs()
 
       expect(await run({})).toMatchObject({ outcome: 'activated', failure: null })
       const looks = ['lookAtTicket', 'lookAtTicket']
       expect(activitiesIn(await history())).toEqual(['openBothTickets', ...looks, 'readSim'])
-      expect(harness.model.ticketsOf(1)).toEqual(inOrder)
+      expect(tickets()).toEqual(inOrder)
       expect((await harness.env.currentTimeMs()) - begun).toBeGreaterThanOrEqual(2 * 60_000)
     })
 
     test('may be lost with the reason of a failure', async () => {
-      harness.model.sims.set(1, aSim({ status: 0 }))
       harness.model.signals = 'lost'
       harness.model.failing.set('activate', 'carrier_rejected')
 
@@ -168,18 +166,16 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     })
 
     test('may come twice', async () => {
-      harness.model.sims.set(1, aSim({ status: 0 }))
       harness.model.signals = 'twice'
       harness.model.failing.set('activate', 'carrier_rejected')
 
       expect(await run({})).toMatchObject({ outcome: 'compensated', failure: { step: 'activate' } })
-      expect(harness.model.ticketsOf(1)).toEqual(['provision:2', 'activate:3', 'unassign:2'])
+      expect(tickets()).toEqual(['provision:2', 'activate:3', 'unassign:2'])
     })
   })
 
   describe('whose provision ticket fails', () => {
     beforeEach(() => {
-      harness.model.sims.set(1, aSim({ status: 0 }))
       harness.model.failing.set('provision', 'carrier_rejected')
     })
     /** The result of such a run. @param activateTicket the second ticket's id; null if it was not opened */
@@ -192,35 +188,32 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     test('ends as before if both tickets are open, and the second is refused with it', async () => {
       harness.model.pending.add('provision')
       const started = await start({})
-      await soon(() => expect(harness.model.ticketsOf(1)).toEqual(['provision:0', 'activate:0']))
+      await soon(() => expect(tickets()).toEqual(['provision:0', 'activate:0']))
       harness.model.pending.clear()
 
       expect(await started.result()).toEqual(failed(harness.model.tickets[1]?.id ?? ''))
-      await soon(() => expect(harness.model.ticketsOf(1)).toEqual(['provision:3', 'activate:3']))
-      expect(harness.model.sims.get(1)?.status).toBe(0)
+      await soon(() => expect(tickets()).toEqual(['provision:3', 'activate:3']))
+      expect(sim()?.status).toBe(0)
     })
 
     test('ends as before if it fails before the second is opened', async () => {
       harness.model.before = async (line) => {
         if (line !== 'POST /api/tickets/activate') return
-        await soon(() => expect(harness.model.ticketsOf(1)).toEqual(['provision:3']))
+        await soon(() => expect(tickets()).toEqual(['provision:3']))
       }
 
       expect(await run({})).toEqual(failed(null))
-      expect(harness.model.ticketsOf(1)).toEqual(['provision:3'])
+      expect(tickets()).toEqual(['provision:3'])
     })
   })
 
   test.each([
     ['pending', ['provision:4', 'activate:4']],
     ['processing', ['provision:2', 'activate:4', 'unassign:2']],
-  ] as const)('takes both tickets back when cancelled with the first %s', async (at, tickets) => {
-    harness.model.sims.set(1, aSim({ status: 0 }))
+  ] as const)('takes both tickets back when cancelled with the first %s', async (at, wanted) => {
     harness.model[at].add('provision')
     await start({})
-    await soon(() =>
-      expect(harness.model.ticketsOf(1)).toEqual([at === 'pending' ? 'provision:0' : 'provision:1', 'activate:0']),
-    )
+    await soon(() => expect(tickets()).toEqual([at === 'pending' ? 'provision:0' : 'provision:1', 'activate:0']))
 
     await harness.workflowClient.cancel(id)
     await soon(() => expect(harness.model.calls('DELETE')).toBe(2))
@@ -229,23 +222,20 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
       status: 'cancelled',
       result: { outcome: 'cancelled', failure: null },
     })
-    expect(harness.model.ticketsOf(1)).toEqual(tickets)
+    expect(tickets()).toEqual(wanted)
   })
 
   test('opens the second ticket later if it is refused at first', async () => {
-    harness.model.sims.set(1, aSim({ status: 0 }))
     let asked = 0
     harness.model.before = async (line) => {
       if (line === 'POST /api/tickets/activate' && (asked += 1) === 1) fail('sim_state_conflict', 'somebody was faster')
     }
 
     expect(await run({})).toMatchObject({ outcome: 'activated' })
-    expect(harness.model.ticketsOf(1)).toEqual(['provision:2', 'activate:2'])
+    expect(tickets()).toEqual(['provision:2', 'activate:2'])
   })
 
   test('takes two activities and at most five workflow tasks', async () => {
-    harness.model.sims.set(1, aSim({ status: 0 }))
-
     await start({})
     // In the time of the clock: skipped time would not wait for the signals.
     const history = await untilLast(harness.handleOf(id), 'workflowExecutionCompleted')
@@ -258,8 +248,6 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
   })
 
   test('sets a tag between the two tickets', async () => {
-    harness.model.sims.set(1, aSim({ status: 0 }))
-
     await run()
 
     // A tag costs a request, a read of the step's ticket, and an activity.

@@ -44,15 +44,14 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
 
   /** Waits until two SIMs are Active again. */
   const untilBack = () => soon(() => expect([...harness.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]))
-  /** Suspends two SIMs. */
-  const suspendTwo = async () => {
-    over(1, 2)
+  const suspend = async (...simIds: number[]) => {
+    over(...simIds)
     await send('overLimit')
-    await Promise.all([suspended(1), suspended(2)])
+    await Promise.all(simIds.map(suspended))
   }
 
   test('arms picked SIMs and brings them back when cleared', async () => {
-    await suspendTwo()
+    await suspend(1, 2)
     await send('cleared')
 
     await untilBack()
@@ -66,7 +65,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   describe('started again', () => {
     /** A stopped run after it has suspended two SIMs. */
     async function stopped(how: 'cancel' | 'terminate') {
-      await suspendTwo()
+      await suspend(1, 2)
       const run = harness.handleOf(id())
       await run[how]()
       await expect(run.result()).rejects.toThrow()
@@ -106,9 +105,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   })
 
   test('names no SIM in its history', async () => {
-    over(1001, 1002)
-    await send('overLimit')
-    await Promise.all([suspended(1001), suspended(1002)])
+    await suspend(1001, 1002)
     await send('cleared')
     await harness.untilState(id(), { over: false })
 
@@ -120,9 +117,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   })
 
   test('picks again on each overLimit until the cycle ends', async () => {
-    over(1)
-    await send('overLimit')
-    await suspended(1)
+    await suspend(1)
     over(1, 2)
     const workflowId = suspendOnOverageId(TENANT, 1, cycleKey)
     harness.model.sims.set(1, aSim({ status: 2, suspension: { cause: 'watchdog', workflowId, until: 'renewal' } }))
@@ -187,9 +182,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   })
 
   test('leaves suspended SIMs suspended on standDown', async () => {
-    over(1)
-    await send('overLimit')
-    await suspended(1)
+    await suspend(1)
     await send('standDown')
 
     const lastStep = { step: 'standDown/1', outcome: '1 SIM(s) told' }
@@ -227,7 +220,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   })
 
   test('heeds cleared when a guard decision comes with it', async () => {
-    await suspendTwo()
+    await suspend(1, 2)
     // Both signals come while the next round waits for the guard.
     const requested = Promise.withResolvers<void>()
     const permit = Promise.withResolvers<'granted'>()
@@ -274,10 +267,8 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   })
 
   test('takes one activity and two workflow tasks a round', async () => {
-    over(1, 2, 3)
     harness.model.pool.overageBytes = 30
-    await send('overLimit')
-    await Promise.all([1, 2, 3].map(suspended))
+    await suspend(1, 2, 3)
     const history = await untilLast(harness.handleOf(id()), 'timerStarted')
 
     expect([activitiesIn(history).length, tasksIn(history)]).toEqual([1, 2])

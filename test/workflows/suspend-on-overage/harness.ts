@@ -1,5 +1,5 @@
 /** Runs of suspend-on-overage on one SIM, one after the other, in skipped time on the model of the service. */
-import { afterEach, beforeEach } from 'vitest'
+import { afterEach, beforeEach, expect } from 'vitest'
 import type { SuspendSignal } from '../../../domain/temporal/signals.ts'
 import type {
   SuspendOnOverageInput,
@@ -8,6 +8,7 @@ import type {
   SuspendUpdateResult,
   SuspendUpdates,
 } from '../../../domain/temporal/suspend-on-overage.ts'
+import { soon } from '../../setup/soon.ts'
 import { useSkippingHarness } from '../harness.ts'
 import { aSim, aSuspension } from '../model/service.ts'
 
@@ -57,6 +58,17 @@ export function useSuspensions(path: string | undefined) {
     inputOf: (more: Partial<SuspendOnOverageInput> = {}) => startOf(more).input,
     start: (signal: SuspendSignal, more: Partial<SuspendOnOverageInput> = {}) =>
       harness.workflowClient.signalWithStart({ ...startOf(more), signal }),
+    /** Starts it over the limit. @returns its state in this phase */
+    reach: async (phase: string, more: Partial<SuspendOnOverageInput> = {}) => {
+      await run.start('overLimit', more)
+      return await run.until(phase)
+    },
+    /** Starts it over the limit, and keeps its suspend ticket there until the model's set is cleared. */
+    startHeld: async (at: 'pending' | 'processing') => {
+      harness.model[at].add('suspend')
+      await run.start('overLimit')
+      await soon(() => expect(run.tickets()).toEqual([at === 'pending' ? 'suspend:0' : 'suspend:1']))
+    },
     signal: (name: SuspendSignal) => harness.workflowClient.signal(id, name),
     /** Sends an update. Default: a new id for each. */
     update: async <Name extends keyof SuspendUpdates>(

@@ -8,11 +8,10 @@ const path = requireSkippingServer('suspend-on-overage under the guard, in skipp
 
 describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
   const run = useSuspensions(path)
-  const { start, signal, update, until, state, result, actions, sim, tickets } = run
+  const { start, reach, signal, update, until, state, result, actions, sim, tickets } = run
   const held = async (grace = 'PT0S') => {
     run.model.permits = 'held'
-    await start('overLimit', { grace })
-    return await until('held')
+    return await reach('held', { grace })
   }
   const permitRequests = () => run.model.calls('/enforcement/permits')
 
@@ -27,8 +26,7 @@ describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
 
   test('suspends on release without another grace', async () => {
     run.model.permits = 'held'
-    await start('overLimit', { grace: 'PT10H' })
-    await until('grace')
+    await reach('grace', { grace: 'PT10H' })
     await run.harness.leap(10 * HOUR)
     await until('held')
     run.model.permits = 'granted'
@@ -59,9 +57,7 @@ describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
       if (permit === 'held') await signal('guardReleased')
       return permit
     }
-    await start('overLimit')
-
-    await until('suspended')
+    await reach('suspended')
     expect(permitRequests()).toBe(2)
   })
 
@@ -150,13 +146,12 @@ describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
 
 describe.skipIf(path === undefined)('suspend-on-overage while the usage feed is stale', () => {
   const run = useSuspensions(path)
-  const { start, signal, until, state, actions, sim, tickets } = run
+  const { reach, signal, until, state, actions, sim, tickets } = run
   const STALE = 'the usage feed is stale: nobody knows whether it is still over'
   /** A SIM after its grace has passed with a stale feed. */
   const delayed = async () => {
     run.model.permits = 'delayed'
-    await start('overLimit', { grace: 'PT10H' })
-    await until('grace')
+    await reach('grace', { grace: 'PT10H' })
     await run.harness.leap(10 * HOUR)
     await until('idle')
     await soon(async () => expect(await state()).toMatchObject({ waitsFor: { why: STALE } }))

@@ -8,14 +8,13 @@ const path = requireSkippingServer('what a suspend-on-overage shows of itself, i
 
 describe.skipIf(path === undefined)('a run of suspend-on-overage', () => {
   const run = useSuspensions(path)
-  const { start, signal, update, until, state, result } = run
+  const { start, reach, signal, update, until, state, result } = run
   const endsAt = () => new Date(run.endsAt).toISOString()
   const waits = (wanted: object) => soon(async () => expect((await state()).waitsFor).toMatchObject(wanted))
   const ticketId = (kind: string) => run.model.tickets.find((ticket) => ticket.kind === kind)?.id ?? ''
 
   test('shows what each phase waits for, and why', async () => {
-    await start('overLimit', { grace: 'PT10H' })
-    const { graceEndsAt } = await until('grace')
+    const { graceEndsAt } = await reach('grace', { grace: 'PT10H' })
     await waits({ until: graceEndsAt, why: 'over its limit; rule sim-overage gives it PT10H' })
     run.model.processing.add('suspend')
     await run.harness.leap(10 * HOUR)
@@ -56,8 +55,7 @@ describe.skipIf(path === undefined)('a run of suspend-on-overage', () => {
 
   test('shows the next attempt after a failed suspension', async () => {
     run.model.failing.set('suspend', 'carrier_timeout')
-    await start('overLimit', { grace: 'PT10H' })
-    await until('grace')
+    await reach('grace', { grace: 'PT10H' })
     await run.harness.leap(10 * HOUR)
     await waits({
       what: 'the next attempt to suspend it',

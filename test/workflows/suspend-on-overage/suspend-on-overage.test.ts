@@ -10,11 +10,10 @@ const BY_PERSON = aSim({ status: 2, suspension: { cause: 'user', workflowId: nul
 
 describe.skipIf(path === undefined)('suspend-on-overage', () => {
   const run = useSuspensions(path)
-  const { start, signal, update, until, result, actions, sim } = run
+  const { start, reach, startHeld, signal, update, until, result, actions, sim } = run
 
   test('suspends without grace until the renewal', async () => {
-    await start('overLimit')
-    await until('suspended')
+    await reach('suspended')
     expect(sim()).toMatchObject({ status: 2, suspension: { cause: 'watchdog', workflowId: run.id } })
     await signal('renewed')
 
@@ -25,8 +24,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('warns at the start and before the end of grace', async () => {
-    await start('overLimit', { grace: 'P2D' })
-    await until('grace')
+    await reach('grace', { grace: 'P2D' })
     await run.harness.leap(47 * 3_600_000 + 60_000)
     await soon(() => expect(actions()).toEqual(['graceStarted/0', 'graceEnding/0']))
     expect(run.model.tickets).toEqual([])
@@ -40,8 +38,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     ['cleared', 'idle'],
     ['standDown', 'idle'],
   ] as const)('releases a SIM in grace on %s', async (name, phase) => {
-    await start('overLimit', { grace: 'P2D' })
-    await until('grace')
+    await reach('grace', { grace: 'P2D' })
     await signal(name)
     await until(phase)
     await soon(() => expect(actions()).toEqual(['graceStarted/0', 'released/0']))
@@ -57,9 +54,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     ['renewed', 'released'],
     ['personActed', 'personActed'],
   ] as const)('cancels a Pending suspend ticket on %s', async (name, expected) => {
-    run.model.pending.add('suspend')
-    await start('overLimit')
-    await soon(() => expect(run.tickets()).toEqual(['suspend:0']))
+    await startHeld('pending')
     await until('suspending')
     await signal(name)
     await soon(() => expect(run.tickets()).toEqual(['suspend:4']))
@@ -75,9 +70,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     ['standDown', ['suspend:2'], 2],
     ['personActed', ['suspend:2'], 2],
   ] as const)('waits for a Processing suspend ticket on %s', async (name, tickets, status) => {
-    run.model.processing.add('suspend')
-    await start('overLimit')
-    await soon(() => expect(run.tickets()).toEqual(['suspend:1']))
+    await startHeld('processing')
     await signal(name)
     await soon(() => expect(run.model.calls('DELETE')).toBe(1))
     run.model.processing.clear()
@@ -89,12 +82,10 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   /** Has the run cancel its Pending suspend ticket. @returns lets the service do it, which it has been asked for */
   const askedToCancel = async (name: 'cleared' | 'standDown') => {
     const { promise: mayCancel, resolve: letCancel } = Promise.withResolvers<void>()
-    run.model.pending.add('suspend')
     run.model.before = async (line) => {
       if (line.startsWith('DELETE /api/tickets/')) await mayCancel
     }
-    await start('overLimit')
-    await soon(() => expect(run.tickets()).toEqual(['suspend:0']))
+    await startHeld('pending')
     await signal(name)
     await soon(() => expect(run.model.calls('DELETE')).toBe(1))
     return letCancel
@@ -135,9 +126,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('ends when a person cancels its Pending ticket', async () => {
-    run.model.pending.add('suspend')
-    await start('overLimit')
-    await soon(() => expect(run.tickets()).toEqual(['suspend:0']))
+    await startHeld('pending')
     for (const ticket of run.model.tickets) ticket.status = 4
 
     expect(await result()).toMatchObject({ outcome: 'personActed', suspended: 0 })
@@ -162,8 +151,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('suspends again after a raised limit brought it back', async () => {
-    await start('overLimit')
-    await until('suspended')
+    await reach('suspended')
     await signal('cleared')
     await until('idle')
     expect(sim()?.status).toBe(1)
@@ -176,8 +164,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('brings the SIM back once on resume and cleared', async () => {
-    await start('overLimit')
-    await until('suspended')
+    await reach('suspended')
     await Promise.all([update('resume', {}), signal('cleared')])
 
     expect(await result()).toMatchObject({ outcome: 'resumed', broughtBack: 1 })
@@ -186,8 +173,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('leaves the SIM suspended on standDown until the renewal', async () => {
-    await start('overLimit')
-    await until('suspended')
+    await reach('suspended')
     await signal('standDown')
     await signal('renewed')
 
@@ -195,8 +181,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('ends when a person acts on the suspended SIM', async () => {
-    await start('overLimit')
-    await until('suspended')
+    await reach('suspended')
     await signal('personActed')
 
     expect(await result()).toMatchObject({ outcome: 'personActed', broughtBack: 0 })
@@ -204,8 +189,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('keeps a manual suspension when the cycle ends', async () => {
-    await start('overLimit', { until: 'manual' })
-    await until('suspended')
+    await reach('suspended', { until: 'manual' })
     await signal('cleared')
 
     expect(await result()).toMatchObject({ outcome: 'manual', suspended: 1, broughtBack: 0 })
@@ -305,8 +289,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('retries a failed activation until the SIM is back', async () => {
-    await start('overLimit')
-    await until('suspended')
+    await reach('suspended')
     run.model.failing.set('activate', 'carrier_rejected')
     await signal('renewed')
     await soon(() => expect(run.tickets()).toEqual(['suspend:2', 'activate:3']))
@@ -316,8 +299,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('releases a SIM that was unassigned meanwhile', async () => {
-    await start('overLimit')
-    await until('suspended')
+    await reach('suspended')
     run.model.sims.set(1, aSim({ status: 0 }))
     await signal('renewed')
 
@@ -330,11 +312,9 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     ['suspending', {}, 'pending', 1, ['suspend:4']],
     ['suspending', {}, 'processing', 2, ['suspend:2']],
   ] as const)('leaves the SIM alone when cancelled in %s (%o, %s)', async (phase, more, hold, status, tickets) => {
-    if (hold !== undefined) run.model[hold].add('suspend')
-    await start('overLimit', more)
+    if (hold === undefined) await reach(phase, more)
+    else await startHeld(hold)
     await until(phase)
-    if (hold !== undefined)
-      await soon(() => expect(run.tickets()).toEqual([hold === 'pending' ? 'suspend:0' : 'suspend:1']))
     await run.cancel()
     if (hold === 'processing') {
       await soon(() => expect(run.model.calls('DELETE')).toBe(1))

@@ -9,7 +9,7 @@ const path = requireSkippingServer('the signals of tickets’ ends in skipped ti
 
 describe.skipIf(path === undefined)('the end of a suspend ticket', () => {
   const run = useSuspensions(path)
-  const { start, signal, until, result, actions, tickets } = run
+  const { start, reach, startHeld, signal, until, result, actions, tickets } = run
   const history = () => run.harness.handleOf(run.id).fetchHistory()
   const looks = async () => activitiesIn(await history()).filter((name) => name === 'lookAtTicket').length
 
@@ -28,8 +28,7 @@ describe.skipIf(path === undefined)('the end of a suspend ticket', () => {
 
   test('counts once if it is signalled twice', async () => {
     run.model.signals = 'twice'
-    await start('overLimit')
-    await until('suspended')
+    await reach('suspended')
     await signal('renewed')
 
     expect(await result()).toMatchObject({ outcome: 'renewed', suspended: 1, broughtBack: 1 })
@@ -39,8 +38,7 @@ describe.skipIf(path === undefined)('the end of a suspend ticket', () => {
 
   test('is known if its signal comes before the ticket’s id', async () => {
     run.model.lostResponses = 1
-    await start('overLimit')
-    await until('suspended')
+    await reach('suspended')
 
     expect(signalsIn(await history()).filter((name) => name === 'ticketsEnded')).toHaveLength(1)
     expect(await looks()).toBe(0)
@@ -49,9 +47,7 @@ describe.skipIf(path === undefined)('the end of a suspend ticket', () => {
 
   test('is looked for ever more seldom', async () => {
     run.model.signals = 'lost'
-    run.model.processing.add('suspend')
-    await start('overLimit')
-    await soon(() => expect(tickets()).toEqual(['suspend:1']))
+    await startHeld('processing')
     await run.harness.leap(3 * 60 * MINUTE)
 
     // After 1, 3, 7, 15 and 30 minutes, and every 15 from then on.

@@ -7,7 +7,7 @@ const path = requireSkippingServer('updates of suspend-on-overage in skipped tim
 
 describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
   const run = useSuspensions(path)
-  const { start, signal, update, until, state, result, actions, sim, tickets } = run
+  const { start, reach, startHeld, signal, update, until, state, result, actions, sim, tickets } = run
   const iso = (at: number) => new Date(at).toISOString()
   const refusal = (detail: RegExp) => ({ code: 'update_refused', message: expect.stringMatching(detail) })
 
@@ -16,8 +16,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
       ['grace', { grace: 'P2D' }, 'idle', []],
       ['suspended', {}, 'activating', ['suspend:2', 'activate:2']],
     ] as const)('ends suspensions for the cycle in phase %s', async (phase, more, next, done) => {
-      await start('overLimit', more)
-      await until(phase)
+      await reach(phase, more)
       const updated = await update('resume', {})
 
       expect(updated).toEqual({
@@ -34,17 +33,14 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
 
     test('ends the run while the SIM is Active', async () => {
       run.model.overLimit = false
-      await start('overLimit')
-      await until('idle')
+      await reach('idle')
 
       expect(await update('resume', {})).toMatchObject({ phase: 'idle' })
       expect(await result()).toMatchObject({ outcome: 'resumed', suspended: 0 })
     })
 
     test('cancels a Pending suspend ticket', async () => {
-      run.model.pending.add('suspend')
-      await start('overLimit')
-      await soon(() => expect(tickets()).toEqual(['suspend:0']))
+      await startHeld('pending')
 
       expect(await update('resume', {})).toMatchObject({ phase: 'suspending' })
       expect(await result()).toMatchObject({ outcome: 'resumed', suspended: 0 })
@@ -52,9 +48,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     })
 
     test('undoes a suspend ticket that is Processing', async () => {
-      run.model.processing.add('suspend')
-      await start('overLimit')
-      await soon(() => expect(tickets()).toEqual(['suspend:1']))
+      await startHeld('processing')
 
       expect(await update('resume', {})).toMatchObject({ phase: 'suspending' })
       await soon(() => expect(run.model.calls('DELETE')).toBe(1))
@@ -64,8 +58,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     })
 
     test('ends suspensions while the SIM is already returning', async () => {
-      await start('overLimit')
-      await until('suspended')
+      await reach('suspended')
       run.model.processing.add('activate')
       await signal('cleared')
       await until('activating')
@@ -76,17 +69,14 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     })
 
     test('brings back a manual suspension', async () => {
-      await start('overLimit', { until: 'manual' })
-      await until('suspended')
+      await reach('suspended', { until: 'manual' })
 
       expect(await update('resume', {})).toMatchObject({ phase: 'activating', until: 'manual' })
       expect(await result()).toMatchObject({ outcome: 'resumed', broughtBack: 1 })
     })
 
     test('is refused after a person’s act or a cancel', async () => {
-      run.model.processing.add('suspend')
-      await start('overLimit')
-      await soon(() => expect(tickets()).toEqual(['suspend:1']))
+      await startHeld('processing')
       await signal('personActed')
       await expect(update('resume', {})).rejects.toMatchObject(refusal(/a person has acted on the SIM/))
       await run.cancel()
@@ -102,8 +92,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     const recorded = () => sim()?.suspension?.until
 
     test('keeps the SIM suspended over the month end', async () => {
-      await start('overLimit')
-      await until('suspended')
+      await reach('suspended')
       const updated = await update('keepSuspended', {})
       expect(updated).toEqual({
         phase: 'suspended',
@@ -124,8 +113,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     })
 
     test('holds against a simultaneous renewal once recorded', async () => {
-      await start('overLimit')
-      await until('suspended')
+      await reach('suspended')
       await Promise.all([update('keepSuspended', {}), signal('renewed')]).catch(() => {})
 
       const { outcome } = await result()
@@ -133,8 +121,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     })
 
     test('lets the SIM return at renewal when reversed', async () => {
-      await start('overLimit')
-      await until('suspended')
+      await reach('suspended')
       await update('keepSuspended', { until: 'manual' })
       expect(await update('keepSuspended', { until: 'renewal' })).toMatchObject({
         phase: 'suspended',
@@ -148,8 +135,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
 
     test('brings the SIM back when reversed after month end', async () => {
       const endsAt = (await run.harness.env.currentTimeMs()) + 12 * SECOND
-      await start('overLimit', { cycleEndsAt: iso(endsAt) })
-      await until('suspended')
+      await reach('suspended', { cycleEndsAt: iso(endsAt) })
       await update('keepSuspended', {})
       await soon(() => expect(recorded()).toBe('manual'))
       const { promise: mayRecord, resolve: record } = Promise.withResolvers<void>()
@@ -163,8 +149,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     })
 
     test('brings back a cleared SIM at once when reversed', async () => {
-      await start('overLimit')
-      await until('suspended')
+      await reach('suspended')
       await update('keepSuspended', {})
       await signal('cleared')
       await until('suspended')
@@ -176,9 +161,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     })
 
     test('applies to the suspension under way, not later ones', async () => {
-      run.model.processing.add('suspend')
-      await start('overLimit')
-      await soon(() => expect(tickets()).toEqual(['suspend:1']))
+      await startHeld('processing')
       expect(await update('keepSuspended', {})).toMatchObject({ phase: 'suspending', until: 'manual' })
       run.model.processing.clear()
       await soon(() => expect(recorded()).toBe('manual'))
@@ -192,8 +175,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     })
 
     test('turns a manual suspension into one until renewal', async () => {
-      await start('overLimit', { until: 'manual' })
-      await until('suspended')
+      await reach('suspended', { until: 'manual' })
       await update('keepSuspended', { until: 'renewal' })
       await signal('renewed')
 
@@ -201,8 +183,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     })
 
     test('is refused when the SIM is not suspended', async () => {
-      await start('overLimit', { grace: 'P2D' })
-      await until('grace')
+      await reach('grace', { grace: 'P2D' })
       await expect(update('keepSuspended', {})).rejects.toMatchObject(
         refusal(/not suspended by this workflow \(phase grace\)/),
       )
@@ -214,8 +195,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
 
   describe('extendGrace', () => {
     const begin = async (grace = 'P2D') => {
-      await start('overLimit', { grace })
-      const { graceEndsAt } = await until('grace')
+      const { graceEndsAt } = await reach('grace', { grace })
       return Date.parse(graceEndsAt ?? '')
     }
 
@@ -304,8 +284,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
   })
 
   test('leave nothing in the history when refused', async () => {
-    await start('overLimit')
-    await until('suspended')
+    await reach('suspended')
     await expect(update('extendGrace', { by: 'PT1H' })).rejects.toMatchObject({ code: 'update_refused' })
     await update('keepSuspended', {})
 
