@@ -79,6 +79,17 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     expect(sim()?.status).toBe(0)
   })
 
+  test('says why its undoing fails, and what was to be undone', async () => {
+    for (const kind of ['activate', 'unassign']) harness.model.failing.set(kind, 'carrier_rejected')
+
+    const result = await run()
+
+    const failure = { step: 'unassign', ticketId: result.unassignTicket, code: 'carrier_rejected' }
+    const detail = 'the carrier said no; undone because: activate failed (carrier_rejected: the carrier said no)'
+    expect(result).toMatchObject({ outcome: 'failed', failure: { ...failure, detail } })
+    expect(sim()).toMatchObject({ status: 2, poolId: 7 })
+  })
+
   test('undoes nothing when provisioning itself fails', async () => {
     harness.model.failing.set('provision', 'carrier_rejected')
 

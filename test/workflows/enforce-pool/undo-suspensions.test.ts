@@ -17,12 +17,6 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
     cycle = await started.skipToMonth(10)
   })
 
-  /** SIMs of a Standard pool, over their limit. */
-  const over = async (count: number) => {
-    const sims = await customer.active(count, await customer.plainPool())
-    for (const simId of sims) await customer.usage(simId, 150)
-    return sims
-  }
   const startUndo = () => {
     const since = new Date(cycle.startsAt).toISOString()
     return customer.inside('POST', '/internal/workflows/undo-suspensions', { rule: RULE, since })
@@ -30,8 +24,7 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
   const undo = async () => customer.ended((await startUndo()).workflowId)
 
   test('brings back all SIMs that the rule suspended', async () => {
-    const sims = await over(3)
-    for (const simId of sims) await customer.untilPhase(simId, cycle.key, 'suspended')
+    const sims = await customer.suspended(3, await customer.plainPool(), cycle)
     const { result, state } = await undo()
 
     expect(result).toEqual({ outcome: 'done', found: 3, done: 3, failed: 0, failures: [] })
@@ -51,8 +44,7 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
   })
 
   test('takes two activities and three workflow tasks a page', async () => {
-    const sims = await over(2)
-    for (const simId of sims) await customer.untilPhase(simId, cycle.key, 'suspended')
+    const sims = await customer.suspended(2, await customer.plainPool(), cycle)
     const { workflowId } = await startUndo()
     const history = await untilLast(harness.runOf(workflowId), 'workflowExecutionCompleted')
 
@@ -61,9 +53,9 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
   })
 
   test('opens tickets for SIMs whose workflow has ended', async () => {
-    const [back = 0, lost = 0] = await over(2)
+    const [back = 0, lost = 0] = await customer.suspended(2, await customer.plainPool(), cycle)
     for (const simId of [back, lost]) {
-      const { workflowId } = await customer.untilPhase(simId, cycle.key, 'suspended')
+      const workflowId = customer.suspensionId(simId, cycle.key)
       await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
       await customer.ended(workflowId)
     }

@@ -1,15 +1,15 @@
 /** The requests of activities to the real service, and what it records about the requesting workflow. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
+import type { Cycle } from '../../../domain/time/cycle.ts'
 import { requireSkippingServer } from '../../setup/requirements.ts'
 import { useCustomer } from './customer.ts'
-import type { RealService } from './service.ts'
 
 const path = requireSkippingServer('the requests of activities to the real service')
 
 describe.skipIf(path === undefined)('activities', () => {
   const { harness, customer } = useCustomer(path)
-  let cycle: Awaited<ReturnType<RealService['skipToMonth']>>
+  let cycle: Cycle
   let requests: string[] = []
   beforeEach(async () => {
     cycle = await harness.skipToMonth(10)
@@ -48,9 +48,7 @@ describe.skipIf(path === undefined)('activities', () => {
   })
 
   test.each(['cleared', 'renewed'] as const)('name their workflow in suspension and return (%s)', async (why) => {
-    const [simId = 0] = await customer.active(1, await customer.plainPool())
-    await customer.usage(simId, 150)
-    await customer.untilPhase(simId, cycle.key, 'suspended')
+    const [simId = 0] = await customer.suspended(1, await customer.plainPool(), cycle)
     const workflowId = customer.suspensionId(simId, cycle.key)
     const { suspension } = await customer.inside('GET', `/internal/sims/${simId}/enforcement`)
     const cause = { rule: 'sim-overage', cycle: cycle.key, until: 'renewal', workflowId }

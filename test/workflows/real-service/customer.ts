@@ -117,6 +117,13 @@ export async function aCustomer(harness: RealService) {
         expect(run).toMatchObject({ state: { phase } })
         return run
       }),
+    /** New SIMs of a plain pool, suspended for being 50 MB over their limit. */
+    suspended: async (count: number, poolId: number, { key }: Cycle): Promise<number[]> => {
+      const ids = await customer.active(count, poolId)
+      for (const id of ids) await customer.usage(id, 150)
+      for (const id of ids) await customer.untilPhase(id, key, 'suspended')
+      return ids
+    },
     /** Sends an update to the SIM's suspension. */
     update: (simId: number, cycle: string, name: string) =>
       inside('POST', `/internal/workflows/${suspendOnOverageId(tenantId, simId, cycle)}/updates/${name}`, {}),

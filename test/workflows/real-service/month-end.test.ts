@@ -58,18 +58,10 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
   const ticketsWithStatus = async (...statuses: number[]) =>
     (await customer.api('GET', '/api/tickets')).filter(({ status }: Body) => statuses.includes(status)).length
 
-  /** New SIMs of a pool, suspended for their overage. */
-  async function suspended(count: number, poolId: number, cycle: Cycle, of = customer): Promise<number[]> {
-    const ids = await of.active(count, poolId)
-    for (const id of ids) await of.usage(id, 150)
-    for (const id of ids) await of.untilPhase(id, cycle.key, 'suspended')
-    return ids
-  }
-
   test('brings SIMs back while other changes hang', async () => {
     const cycle = await harness.skipToMonth(20)
     const [old, target] = await pools()
-    const [first = 0, second = 0] = await suspended(2, old, cycle)
+    const [first = 0, second = 0] = await customer.suspended(2, old, cycle)
     const [leaving = 0, moving = 0] = await customer.active(2, old)
     await queueUnassign(leaving)
     await queueMove(moving, target)
@@ -103,7 +95,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
 
   test('brings back a SIM whose unassignment fails', async () => {
     const cycle = await harness.skipToMonth(20)
-    const [simId = 0] = await suspended(1, await customer.plainPool(), cycle)
+    const [simId = 0] = await customer.suspended(1, await customer.plainPool(), cycle)
     await queueUnassign(simId)
     const response = Promise.withResolvers<void>()
     harness.carrier.knobs.before = async ({ operation }) => {
@@ -125,7 +117,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
   /** A month end that waits for three moves on which the carrier hangs. One SIM is unassigned, one brought back. */
   async function begun(cycle: Cycle) {
     const [old, target] = await pools()
-    const [returning = 0] = await suspended(1, old, cycle)
+    const [returning = 0] = await customer.suspended(1, old, cycle)
     const ids = await customer.active(4, old)
     const [leaving = 0, ...moving] = ids
     await queueUnassign(leaving)
@@ -184,7 +176,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
     const late = await aCustomer(harness)
     const [second, third] = [nextCycle('P1M', first), nextCycle('P1M', nextCycle('P1M', first))]
     const [old, target] = await pools(late)
-    const [moving = 0, returning = 0] = [...(await late.active(1, old)), ...(await suspended(1, old, first, late))]
+    const [moving = 0, returning = 0] = [...(await late.active(1, old)), ...(await late.suspended(1, old, first))]
     await queueMove(moving, target, late)
     const empty = await aCustomer(harness)
     // No worker ran at the two boundaries. The service ran at the second, and accepted usage.

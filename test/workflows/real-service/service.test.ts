@@ -19,18 +19,11 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
   const is31 = (startsAt: Date) => [0, 2, 4, 6, 7, 9, 11].includes(startsAt.getUTCMonth())
 
   describe('suspend-on-overage', () => {
-    /** A SIM in a pool, 50 MB over its limit of 100 MB. */
-    const overLimit = async (pool = 'plain') => {
-      const [simId = 0] = await customer.active(1, await customer.plainPool(pool))
-      await customer.usage(simId, 150)
-      return simId
-    }
     const OVER = ['2 SIM is 50 MB over its limit', '2 SIM was suspended']
 
     test('suspends until the month end brings the SIM back', async () => {
       const cycle = await harness.skipToMonth(1, is31)
-      const simId = await overLimit()
-      await customer.untilPhase(simId, cycle.key, 'suspended')
+      const [simId = 0] = await customer.suspended(1, await customer.plainPool(), cycle)
       await customer.untilLog(OVER)
       expect(await customer.sim(simId)).toMatchObject({ status: 2, usageMB: 150, overageMB: 50, isOverage: true })
 
@@ -60,7 +53,8 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
 
     test('warns twice within a grace, then suspends', async () => {
       const cycle = await harness.skipToMonth(10)
-      const simId = await overLimit('patient')
+      const [simId = 0] = await customer.active(1, await customer.plainPool('patient'))
+      await customer.usage(simId, 150)
       const { state } = await customer.untilPhase(simId, cycle.key, 'grace')
       const graceEndsAt = Date.parse(state.graceEndsAt)
       const begun = ['2 SIM is 50 MB over its limit', '1 The grace period of SIM has begun']
@@ -88,8 +82,7 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
 
     test('does not suspend again after resume, until next cycle', async () => {
       const cycle = await harness.skipToMonth(10)
-      const simId = await overLimit()
-      await customer.untilPhase(simId, cycle.key, 'suspended')
+      const [simId = 0] = await customer.suspended(1, await customer.plainPool(), cycle)
       await customer.update(simId, cycle.key, 'resume')
       const { result } = await customer.ended(customer.suspensionId(simId, cycle.key))
       expect(result).toMatchObject({ outcome: 'resumed', suspended: 1, broughtBack: 1 })
@@ -106,8 +99,7 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
 
     test('leaves the SIM alone after a person’s ticket', async () => {
       const cycle = await harness.skipToMonth(10)
-      const simId = await overLimit()
-      await customer.untilPhase(simId, cycle.key, 'suspended')
+      const [simId = 0] = await customer.suspended(1, await customer.plainPool(), cycle)
       await customer.api('POST', '/api/tickets/activate', { simId })
       const { result } = await customer.ended(customer.suspensionId(simId, cycle.key))
       expect(result).toMatchObject({ outcome: 'personActed', suspended: 1, broughtBack: 0 })

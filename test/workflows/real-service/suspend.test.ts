@@ -14,15 +14,8 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
     cycle = await harness.skipToMonth(10)
   })
 
-  /** A SIM, 50 MB over its limit of 100 MB. It has two days of grace in pool `patient`, none in `plain`. */
-  const overLimit = async (pool = 'plain') => {
-    const [simId = 0] = await customer.active(1, await customer.plainPool(pool))
-    await customer.usage(simId, 150)
-    return simId
-  }
   const suspended = async () => {
-    const simId = await overLimit()
-    await customer.untilPhase(simId, cycle.key, 'suspended')
+    const [simId = 0] = await customer.suspended(1, await customer.plainPool(), cycle)
     return simId
   }
   const runOf = (simId: number) => customer.workflow(customer.suspensionId(simId, cycle.key))
@@ -54,7 +47,9 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
     })
 
     test('takes over a SIM by suspending it in grace', async () => {
-      const simId = await overLimit('patient')
+      // Here it has two days of grace.
+      const [simId = 0] = await customer.active(1, await customer.plainPool('patient'))
+      await customer.usage(simId, 150)
       await customer.untilPhase(simId, cycle.key, 'grace')
       await customer.api('POST', '/api/tickets/suspend', { simId })
 
