@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { WORKFLOW_TYPES } from '../../domain/temporal/ids.ts'
 import { bundledSources, bundleHeader, bundleWorkflows, readBundle } from '../../worker/workflow-bundle.ts'
 import * as workflows from '../../workflows/index.ts'
+import { temporaryFolder } from '../setup/folder.ts'
 
 describe('bundleWorkflows', () => {
   let modules: string[] = []
@@ -28,14 +28,8 @@ describe('bundleWorkflows', () => {
 })
 
 describe('readBundle', () => {
-  let folder = ''
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'simherd-bundle-'))
-    return () => rm(folder, { recursive: true })
-  })
-
   test('reads a bundle made from these sources', async () => {
-    const file = join(folder, 'now.js')
+    const file = join(await temporaryFolder(), 'now.js')
     const code = `${await bundleHeader()}'the workflows'`
     await writeFile(file, code)
 
@@ -43,9 +37,9 @@ describe('readBundle', () => {
   })
 
   test('refuses a missing bundle or one of other sources', async () => {
+    const folder = await temporaryFolder()
     const file = join(folder, 'before.js')
     await writeFile(file, "/* simherd workflows 0000 */\n'the workflows'")
-
     const upgraded = join(folder, 'upgraded.js')
     await writeFile(upgraded, `${await bundleHeader('1.0.0')}'the workflows'`)
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Condition, Group } from '../../../rules/conditions.ts'
 import { decideRule, evaluateSubject } from '../../../rules/engine/evaluate-subject.ts'
 import { cases } from '../../setup/cases.ts'
-import { aRule, examplesOf, leaf } from './samples.ts'
+import { aRule, conditionsOver, examplesOf, leaf } from './samples.ts'
 
 describe('evaluateSubject', () => {
   test('says what is met, and what was compared', async () => {
@@ -87,16 +87,6 @@ describe('decide', () => {
     operator: fc.constantFrom('equal', 'notEqual', 'lessThan', 'greaterThanInclusive', 'not:lessThan'),
     value: fc.oneof(fc.constantFrom(0, 1, 2, 'x'), fc.record({ fact: fc.constantFrom(...Object.keys(facts)) })),
   })
-  const members = (one: fc.Arbitrary<Condition>) => fc.array(one, { minLength: 1, maxLength: 3 })
-  const { node } = fc.letrec<{ node: Condition; group: Group }>((tie) => ({
-    node: fc.oneof({ maxDepth: 4 }, comparison, tie('group')),
-    group: fc.oneof(
-      fc.record({ all: members(tie('node')), priority: fc.integer({ min: 1, max: 3 }) }),
-      fc.record({ any: members(tie('node')) }),
-      fc.record({ not: tie('node') }),
-    ),
-  }))
-
   /** The meaning of conditions, as briefly as possible. */
   const means = (condition: Condition): boolean => {
     if ('all' in condition) return condition.all.every(means)
@@ -126,9 +116,7 @@ describe('decide', () => {
 
   test('agrees with the plain meaning of any conditions', async () => {
     await fc.assert(
-      fc.asyncProperty(node, async (condition) => {
-        const group: Group = 'fact' in condition ? { all: [condition] } : condition
-
+      fc.asyncProperty(conditionsOver(comparison).group, async (group) => {
         expect((await decideRule(group, facts)).met).toBe(means(group))
       }),
       { numRuns: cases(300) },

@@ -1,10 +1,12 @@
 /** Valid rule files, rules and questions about alerts: a test sets only the fields that it tests. */
 import { globSync, readFileSync } from 'node:fs'
+import fc from 'fast-check'
 import { WatchdogMode } from '../../../domain/codes.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { cycleAt } from '../../../domain/time/cycle.ts'
 import { permitted } from '../../../rules/alerts/permission.ts'
 import type { AlertQuestion } from '../../../rules/alerts/telling.ts'
+import type { Condition, Group } from '../../../rules/conditions.ts'
 import type { RuleOutcome } from '../../../rules/engine/evaluate-subject.ts'
 import { loadRuleSet } from '../../../rules/load/load-rule-set.ts'
 import type { Rule } from '../../../rules/rule.ts'
@@ -24,7 +26,7 @@ export const params = {
   once: 'cycle',
   stage: 'notify',
 }
-export const leaf = (fact: string, operator: string, value: unknown) => ({ fact, operator, value })
+export const leaf = <V>(fact: string, operator: string, value: V) => ({ fact, operator, value })
 
 /** The two examples that a rule needs. */
 export const examplesOf = (fires: object, not: object) => [
@@ -48,6 +50,21 @@ export const aFile = (changes: Changes = {}, changedParams: Changes = {}): RuleS
   }
   return { file: `pool/${name}.json`, text: JSON.stringify(source) }
 }
+
+/** Any conditions over these comparisons. */
+export const conditionsOver = (comparison: fc.Arbitrary<Condition>) =>
+  fc.letrec<{ condition: Condition; group: Group }>((tie) => {
+    const members = fc.array(tie('condition'), { minLength: 1, maxLength: 3 })
+    return {
+      condition: fc.oneof({ weight: 3, arbitrary: comparison }, tie('group')),
+      group: fc.oneof(
+        { maxDepth: 3 },
+        fc.record({ all: members, priority: fc.integer({ min: 1, max: 3 }) }),
+        fc.record({ any: members }),
+        fc.record({ not: tie('condition') }),
+      ),
+    }
+  })
 
 /** Params of a rule that suspends. */
 export const suspending = (target: string, until = 'manual', more: object = {}) => ({

@@ -1,6 +1,5 @@
 /** `simherd workflows …` against the whole service: API and worker as processes, and a simulated carrier. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { printWorkflows } from '../../../cli/workflows/list.ts'
@@ -12,6 +11,7 @@ import { watchWorkflow } from '../../../cli/workflows/watch.ts'
 import { readSettings, type Settings } from '../../../process/settings.ts'
 import { failureOf } from '../../setup/command-failure.ts'
 import { useCommonHarness } from '../../setup/common-harness.ts'
+import { temporaryFolder } from '../../setup/folder.ts'
 import { startService } from '../../setup/service.ts'
 import { soon } from '../../setup/soon.ts'
 
@@ -19,7 +19,6 @@ const TICKET = '[0-9a-f-]{36}'
 let settings: Settings
 let tenant: string
 let poolId: number
-let folder: string
 let nextIccid = 8_999_990_000_000_100_000n
 const lines: string[] = []
 const statusLines: string[] = []
@@ -37,16 +36,12 @@ const { harness: service, giveUp } = useCommonHarness(start, async () => {
   const { id: tariffId } = await service.call('POST', '/internal/tariffs', tenant, tariff)
   poolId = (await service.tenantCall('POST', '/api/pools', tenant, { type: 0, tariffId, watchdogMode: 2 })).id
 })
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'simherd-commands-'))
+beforeAll(() => {
   vi.spyOn(console, 'log').mockImplementation((line: string) => lines.push(...line.split('\n')))
   vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => statusLines.push(String(text).trimEnd()) > 0)
 })
-afterAll(async () => {
-  vi.restoreAllMocks()
-  await rm(folder, { recursive: true, force: true })
-})
+afterAll(() => void vi.restoreAllMocks())
 beforeEach(() => {
   lines.length = 0
   statusLines.length = 0
@@ -96,7 +91,7 @@ describe('simherd workflows start', () => {
 
   test('starts a batch from a file and counts', async () => {
     const sims = await someSims(12)
-    const file = join(folder, 'sims.csv')
+    const file = join(await temporaryFolder(), 'sims.csv')
     await writeFile(file, `iccid,tag\n${sims.map(({ iccid }, i) => `${iccid},meter ${i}`).join('\n')}\n`)
 
     await startBulk(settings, file, { tenant, pool: poolId, parallel: 5, wait: true })

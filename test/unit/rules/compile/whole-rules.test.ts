@@ -18,7 +18,7 @@ import { loadRuleSet } from '../../../../rules/load/load-rule-set.ts'
 import type { Rule } from '../../../../rules/rule.ts'
 import { cases } from '../../../setup/cases.ts'
 import { randomFrom } from '../../../setup/seed.ts'
-import { aRule, LADDERS, shippedFiles } from '../samples.ts'
+import { aRule, conditionsOver, LADDERS, shippedFiles } from '../samples.ts'
 import { differencesBetween, PARTS, type RuleDifference } from './differences.ts'
 import { aSubject } from './subjects.ts'
 
@@ -57,18 +57,7 @@ function groupsOf(kind: SubjectKind, facts: Facts): fc.Arbitrary<Group> {
       ),
     }),
   )
-  return fc.letrec<{ condition: Condition; group: Group }>((tie) => {
-    const members = fc.array(tie('condition'), { minLength: 1, maxLength: 3 })
-    return {
-      condition: fc.oneof({ weight: 3, arbitrary: comparison }, tie('group')),
-      group: fc.oneof(
-        { maxDepth: 3 },
-        members.map((all): Group => ({ all })),
-        members.map((any): Group => ({ any })),
-        tie('condition').map((not): Group => ({ not })),
-      ),
-    }
-  }).group
+  return conditionsOver(comparison).group
 }
 
 function laddersOf(kind: SubjectKind, facts: Facts): fc.Arbitrary<Ladder> {

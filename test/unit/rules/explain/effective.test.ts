@@ -4,13 +4,12 @@ import { describe, expect, test } from 'vitest'
 import { YES } from '../../../../rules/compile/comparisons.ts'
 import { compileConditions } from '../../../../rules/compile/compile-conditions.ts'
 import { rowOf } from '../../../../rules/compile/fact-row.ts'
-import type { Condition, Operand } from '../../../../rules/conditions.ts'
+import type { Condition } from '../../../../rules/conditions.ts'
 import { effectiveBy } from '../../../../rules/explain/effective.ts'
 import type { Facts } from '../../../../rules/facts.ts'
 import { cases } from '../../../setup/cases.ts'
-import { aRule } from '../samples.ts'
+import { aRule, conditionsOver, leaf } from '../samples.ts'
 
-const leaf = (fact: string, operator: string, value: Operand): Condition => ({ fact, operator, value })
 const rule = await aRule()
 const matched = { subject: 'sim', tenantId: 't1', poolName: null, tag: '', tariffType: null } as const
 const reasonWith = (conditions: Condition, settings: Facts) => {
@@ -44,22 +43,16 @@ describe('a rule that is attached', () => {
   })
 
   test('holds for no facts where it cannot', () => {
-    const condition = fc.letrec<{ tree: Condition }>((tie) => ({
-      tree: fc.oneof(
-        { depthSize: 'small' },
-        fc.constantFrom<Condition>(
-          atThreshold,
-          isOn,
-          isUsed,
-          leaf('usagePct', 'not:lessThan', THRESHOLD),
-          leaf('warningThresholdPct', 'equal', { fact: 'usagePct' }),
-          leaf('usagePct', 'known', false),
-        ),
-        fc.record({ all: fc.array(tie('tree'), { minLength: 1, maxLength: 3 }) }),
-        fc.record({ any: fc.array(tie('tree'), { minLength: 1, maxLength: 3 }) }),
-        fc.record({ not: tie('tree') }),
+    const { condition } = conditionsOver(
+      fc.constantFrom<Condition>(
+        atThreshold,
+        isOn,
+        isUsed,
+        leaf('usagePct', 'not:lessThan', THRESHOLD),
+        leaf('warningThresholdPct', 'equal', { fact: 'usagePct' }),
+        leaf('usagePct', 'known', false),
       ),
-    })).tree
+    )
     const settings = fc.record({
       warningThresholdPct: fc.constantFrom(null, 40, 60),
       enableBurnRateAlerts: fc.boolean(),

@@ -1,10 +1,8 @@
 /** What the comparisons of a rule say. */
 import { describe, expect, test } from 'vitest'
-import type { Condition, Operand } from '../../../../rules/conditions.ts'
 import { answered, leavesOn } from '../../../../rules/explain/leaves.ts'
 import { leafWords } from '../../../../rules/explain/words.ts'
-
-const leaf = (fact: string, operator: string, value: Operand): Condition => ({ fact, operator, value })
+import { leaf } from '../samples.ts'
 
 describe('a comparison', () => {
   const facts = {

@@ -1,7 +1,7 @@
 /** What would have to change for a rule to fire, and how far. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Condition, Group, Operand } from '../../../../rules/conditions.ts'
+import type { Condition, Group } from '../../../../rules/conditions.ts'
 import { decideRule } from '../../../../rules/engine/evaluate-subject.ts'
 import {
   afterMoves,
@@ -14,9 +14,8 @@ import {
 import { moveWords } from '../../../../rules/explain/words.ts'
 import { type Facts, factsOf } from '../../../../rules/facts.ts'
 import { cases } from '../../../setup/cases.ts'
-import { NOVEMBER } from '../samples.ts'
+import { conditionsOver, leaf, NOVEMBER } from '../samples.ts'
 
-const leaf = (fact: string, operator: string, value: Operand): Condition => ({ fact, operator, value })
 const all = (...members: Condition[]): Group => ({ all: members })
 const words = (goal: Condition, facts: Facts) =>
   nearestMoves(goal, 'sim', facts).map((way) => way.map((move) => moveWords(move, 'sim')).join(', and '))
@@ -78,15 +77,7 @@ const comparison = fc
     fc.oneof({ weight: 4, arbitrary: value }, { weight: 1, arbitrary: number.map((fact) => ({ fact })) }),
   )
   .map(([fact, operator, operand]) => ({ fact, operator, value: operand }))
-const group = fc.letrec<{ condition: Condition; group: Group }>((tie) => ({
-  condition: fc.oneof({ weight: 3, arbitrary: comparison }, tie('group')),
-  group: fc.oneof(
-    { maxDepth: 3 },
-    fc.array(tie('condition'), { minLength: 1, maxLength: 3 }).map((members): Group => ({ all: members })),
-    fc.array(tie('condition'), { minLength: 1, maxLength: 3 }).map((members): Group => ({ any: members })),
-    tie('condition').map((not): Group => ({ not })),
-  ),
-})).group
+const { group } = conditionsOver(comparison)
 const facts = fc.record({
   usagePct: fc.option(value),
   warningThresholdPct: fc.option(fc.integer({ min: 1, max: 100 })),
