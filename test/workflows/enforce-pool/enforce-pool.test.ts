@@ -1,45 +1,23 @@
 /** A pool's enforcement and the guard, on the real service in skipped time. */
-import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { enforcePoolId } from '../../../domain/temporal/ids.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { useCustomer } from '../real-service/customer.ts'
-import type { RealService } from '../real-service/service.ts'
 
 const path = requireSkippingServer('pool enforcement and its guard on the real service in skipped time')
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000]
 
-/** The shipped rule for pools, once for each policy. Each matches pools named after its policy. */
-async function rulesOfPolicies() {
-  const file = await readFile(new URL('../../../rules/pool/pool-overage.json', import.meta.url), 'utf8')
-  const sim = await readFile(new URL('../../../rules/sim/sim-overage.json', import.meta.url), 'utf8')
-  const pools = ['largestExcess', 'aboveShare', 'all'].map((target) => {
-    const rule = JSON.parse(file)
-    rule.name = `pool-overage-${target.toLowerCase()}`
-    rule.match.pool = `${target}*`
-    rule.event.params.suspend.target = target
-    return { file: `pool/${rule.name}.json`, text: JSON.stringify(rule) }
-  })
-  return [...pools, { file: 'sim/sim-overage.json', text: sim }]
-}
-
 describe.skipIf(path === undefined)('enforcement of a pool', () => {
   let cycle: Cycle
-  const { harness, customer } = useCustomer(path, async (started: RealService) => {
-    const response = await fetch(`${started.internalUrl}/internal/rules`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${started.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ files: await rulesOfPolicies(), author: 'the tests' }),
-    })
-    expect(await response.json()).toMatchObject({ changed: true })
+  const { harness, customer } = useCustomer(path, async (started) => {
     cycle = await started.skipToMonth(10)
   })
 
-  /** A pool named after a policy, with 100 MB and a usage for each SIM. The last SIM takes it over its capacity. */
-  async function aPool(policy: string, ...megabytes: number[]) {
-    const poolId = await customer.pool(policy, await customer.dynamicTariff(100), 1)
+  /** A pool of which all SIMs are suspended, with 100 MB and a usage for each. The last takes it over its capacity. */
+  async function aPool(...megabytes: number[]) {
+    const poolId = await customer.pool('all', await customer.dynamicTariff(100), 1)
     const sims = await customer.active(megabytes.length, poolId)
     for (const [i, usage] of megabytes.entries()) await customer.usage(sims[i] ?? 0, usage)
     const id = enforcePoolId(customer.tenantId, poolId, cycle.key)
@@ -51,9 +29,6 @@ describe.skipIf(path === undefined)('enforcement of a pool', () => {
       state,
       /** Waits until the workflow's state has these values. */
       untilState: (wanted: object) => soon(async () => expect(await state()).toMatchObject(wanted)),
-      /** The SIMs that the service keeps as armed. */
-      armed: async () =>
-        (await customer.inside('GET', `/internal/pools/${poolId}/armed-sims?cycle=${cycle.key}`)).simIds,
       /** Indexes of the suspended SIMs in `sims`. */
       suspended: async () => {
         const all = await Promise.all(sims.map((simId) => customer.sim(simId)))
@@ -62,44 +37,18 @@ describe.skipIf(path === undefined)('enforcement of a pool', () => {
     }
   }
   type Pool = Awaited<ReturnType<typeof aPool>>
-  const guard = (guardLeast: number, guardPct = 0) =>
-    customer.inside('PATCH', '/internal/tenant/enforcement', { guardLeast, guardPct })
+  const guard = (guardLeast: number) =>
+    customer.inside('PATCH', '/internal/tenant/enforcement', { guardLeast, guardPct: 0 })
   const decide = (holdId: number, word: 'release' | 'discard') =>
     customer.inside('POST', `/internal/enforcement/holds/${holdId}/${word}`)
   const untilSuspended = (pool: Pool, places: number[]) =>
     soon(async () => expect(await pool.suspended()).toEqual(places))
 
-  // 380 MB over. Three SIMs are above their share, by 20, 50 and 500 MB: the largest alone covers it.
-  const USAGE = [10, 0, 120, 150, 600]
-
-  test.each([
-    ['largestExcess', [4]],
-    ['aboveShare', [2, 3, 4]],
-    ['all', [0, 1, 2, 3, 4]],
-  ])('suspends the SIMs its policy picks: %s', async (policy, places) => {
-    const pool = await aPool(policy, ...USAGE)
-    await pool.untilState({ over: true, tooLittle: false, held: 0, holdId: null })
-    await untilSuspended(pool, places)
-
-    expect(await pool.state()).toMatchObject({ armed: places.length })
-    expect(await pool.armed()).toEqual(places.map((i) => pool.sims[i]))
-    await harness.skipTo((await harness.now()) + 10 * MINUTE)
-    expect(await pool.suspended()).toEqual(places)
-  })
-
-  test('suspends only SIMs over their limit under sim-overage', async () => {
-    const sims = await customer.active(3, await customer.plainPool())
-    for (const [i, usage] of [90, 110, 300].entries()) await customer.usage(sims[i] ?? 0, usage)
-    for (const simId of sims.slice(1)) await customer.untilPhase(simId, cycle.key, 'suspended')
-
-    expect(await customer.sim(sims[0] ?? 0)).toMatchObject({ status: 1 })
-  })
-
   describe('with a hold', () => {
     /** The policy picks all three SIMs: one is suspended, two are held. */
     async function held() {
       await guard(1)
-      const pool = await aPool('all', 50, 150, 250)
+      const pool = await aPool(50, 150, 250)
       await pool.untilState({ held: 2 })
       await untilSuspended(pool, [2])
       const { holdId } = await pool.state()
@@ -170,7 +119,7 @@ describe.skipIf(path === undefined)('enforcement of a pool', () => {
 
   test('lets a hold lapse when its cycle ends', async () => {
     await guard(1)
-    const pool = await aPool('all', 150, 250)
+    const pool = await aPool(150, 250)
     await pool.untilState({ held: 1 })
     await untilSuspended(pool, [1])
     const { holdId } = await pool.state()
