@@ -36,6 +36,10 @@ const failureOf = async (asking: Promise<unknown>): Promise<CarrierError> => {
   return failure as CarrierError
 }
 
+/** Why a request fails that is answered so. */
+const failureAfter = async (answer: Answer, timeoutMs?: number) =>
+  failureOf((await networkTo(answer, timeoutMs)).perform(SUSPEND))
+
 describe('perform', () => {
   test('posts JSON with the secret, returns the effect', async () => {
     const bridge = await startBridge(answering(200, DONE))
@@ -75,18 +79,19 @@ describe('perform', () => {
 
 describe('a refusal by the carrier', () => {
   test.each([400, 404, 409, 422])('is final with status %i and a code', async (status) => {
-    const network = await networkTo(answering(status, { code: 'line_unknown', detail: 'no line\r\nwith this ICCID' }))
-
-    const failure = await failureOf(network.perform(SUSPEND))
+    const failure = await failureAfter(
+      answering(status, { code: 'line_unknown', detail: 'no line\r\nwith this ICCID' }),
+    )
 
     expect(failure).toMatchObject({ code: 'line_unknown', retryable: false, concerns: 'sim', retryAfterMs: undefined })
     expect(failure.message).toBe(`The carrier refused (${status}): no line with this ICCID`)
   })
 
   test.each(['carrier_timeout', 'sim_state_conflict'])('never has the code %s, which is ours', async (code) => {
-    const network = await networkTo(answering(409, { code, detail: 'no' }))
-
-    expect(await failureOf(network.perform(SUSPEND))).toMatchObject({ code: 'carrier_refused', retryable: false })
+    expect(await failureAfter(answering(409, { code, detail: 'no' }))).toMatchObject({
+      code: 'carrier_refused',
+      retryable: false,
+    })
   })
 
   test.each([
@@ -94,24 +99,18 @@ describe('a refusal by the carrier', () => {
     ['it holds half a character', 409, { code: 'line_busy', detail: 'half \ud800' }],
     ['its code is half a character', 503, { code: 'half \ud800', detail: 'later' }],
   ])('gives a well-formed message if %s', async (_, status, body) => {
-    const network = await networkTo(answering(status, body))
-
-    expect((await failureOf(network.perform(SUSPEND))).message.isWellFormed()).toBe(true)
+    expect((await failureAfter(answering(status, body))).message.isWellFormed()).toBe(true)
   })
 
   test('becomes carrier_refused if its code is malformed', async () => {
-    const network = await networkTo(answering(409, { code: 'not a code\n', detail: 'x'.repeat(2000) }))
-
-    const failure = await failureOf(network.perform(SUSPEND))
+    const failure = await failureAfter(answering(409, { code: 'not a code\n', detail: 'x'.repeat(2000) }))
 
     expect(failure.code).toBe('carrier_refused')
     expect(failure.message.length).toBeLessThan(600)
   })
 
   test('is retryable for a 401, naming CARRIER_SECRET', async () => {
-    const network = await networkTo(answering(401, { code: 'unauthorized', detail: 'who are you' }))
-
-    const failure = await failureOf(network.perform(SUSPEND))
+    const failure = await failureAfter(answering(401, { code: 'unauthorized', detail: 'who are you' }))
 
     expect(failure).toMatchObject({ code: 'carrier_unauthorized', retryable: true, concerns: 'account' })
     expect(failure.message).toContain('CARRIER_SECRET')
@@ -128,9 +127,7 @@ describe('a retryable failure', () => {
     [502, 'carrier_unavailable'],
     [503, 'carrier_unavailable'],
   ])('is reported for status %i', async (status, code) => {
-    const network = await networkTo(answering(status, { code: 'maintenance', detail: 'until noon' }))
-
-    const failure = await failureOf(network.perform(SUSPEND))
+    const failure = await failureAfter(answering(status, { code: 'maintenance', detail: 'until noon' }))
 
     expect(failure).toMatchObject({ code, retryable: true })
     expect(failure.message).toContain('maintenance: until noon')
@@ -143,18 +140,14 @@ describe('a retryable failure', () => {
     ['years, cut down to an hour', '99999999', 3_600_000, 3_600_000],
   ])('takes its delay from Retry-After in %s', async (_, header, least, most) => {
     const value = typeof header === 'string' ? header : header()
-    const network = await networkTo(answering(503, {}, { 'retry-after': value }))
-
-    const { retryAfterMs } = await failureOf(network.perform(SUSPEND))
+    const { retryAfterMs } = await failureAfter(answering(503, {}, { 'retry-after': value }))
 
     expect(retryAfterMs).toBeGreaterThanOrEqual(least)
     expect(retryAfterMs).toBeLessThanOrEqual(most)
   })
 
   test('omits a Retry-After that it cannot read', async () => {
-    const network = await networkTo(answering(503, {}, { 'retry-after': 'soon' }))
-
-    expect((await failureOf(network.perform(SUSPEND))).retryAfterMs).toBeUndefined()
+    expect((await failureAfter(answering(503, {}, { 'retry-after': 'soon' }))).retryAfterMs).toBeUndefined()
   })
 
   test('is carrier_unreachable if nobody listens', async () => {
@@ -168,15 +161,11 @@ describe('a retryable failure', () => {
     ['carrier_unreachable', 'the connection breaks', (response) => response.destroy(), undefined],
     ['carrier_timeout', 'the response never ends', (response) => response.writeHead(200).write('{"ticketId":'), 50],
   ])('is %s if %s', async (code, _, answer, timeoutMs) => {
-    const network = await networkTo(answer, timeoutMs)
-
-    expect(await failureOf(network.perform(SUSPEND))).toMatchObject({ code, retryable: true })
+    expect(await failureAfter(answer, timeoutMs)).toMatchObject({ code, retryable: true })
   })
 
   test('is carrier_timeout if no response comes in time', async () => {
-    const network = await networkTo(() => {}, 50)
-
-    const failure = await failureOf(network.perform(SUSPEND))
+    const failure = await failureAfter(() => {}, 50)
 
     expect(failure).toMatchObject({ code: 'carrier_timeout', retryable: true })
     expect(failure.message).toContain('50 ms')
@@ -208,9 +197,7 @@ describe('an unreadable response', () => {
     ["a proxy's page", 404, '<html>nginx</html>', '404 with “<html>nginx</html>”'],
     ['a refusal without a code', 409, { detail: 'no' }, '409'],
   ])('is retryable, and the failure shows it: %s', async (_, status, body, shown) => {
-    const network = await networkTo(answering(status, body))
-
-    const failure = await failureOf(network.perform(SUSPEND))
+    const failure = await failureAfter(answering(status, body))
 
     expect(failure).toMatchObject({ code: 'carrier_unreadable', retryable: true })
     expect(failure.message).toContain(shown)
@@ -218,9 +205,7 @@ describe('an unreadable response', () => {
 
   test('includes a redirect, which is never followed', async () => {
     const elsewhere = await startBridge(answering(200, DONE))
-    const network = await networkTo(answering(307, '', { location: `${elsewhere.url}/operations` }))
-
-    const failure = await failureOf(network.perform(SUSPEND))
+    const failure = await failureAfter(answering(307, '', { location: `${elsewhere.url}/operations` }))
 
     expect(failure).toMatchObject({ code: 'carrier_unreadable', retryable: true })
     expect(elsewhere.received).toEqual([])

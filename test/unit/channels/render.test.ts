@@ -99,12 +99,6 @@ describe('a mail of one alert', () => {
     }
   })
 
-  test('compares numbers so that both can be told apart', () => {
-    const why = [{ fact: 'usagePct', value: 80.004, operator: 'greaterThan', operand: 80, unit: '%' as const }]
-
-    expect(renderMail([aWarning({ why })]).text).toContain('- usagePct is 80.004 %: above 80 %')
-  })
-
   test('leaves out facts that are unknown', () => {
     const unknown = { usageMB: null, limitMB: null, usagePct: null, overageMB: null }
 
@@ -120,17 +114,12 @@ describe('a mail of one alert', () => {
     expect(preheader?.replaceAll('\u00a0', ' ')).toBe(`12 MB over since 2026-11-21 08:35 UTC. ${anAlert().whatNext}`)
   })
 
-  const ONE_BYTE = { usageMB: 500.000001, limitMB: 500, usagePct: 100.0000002, overageMB: 0.000001 }
-  test.each([
-    ['one byte', ONE_BYTE, 'limit by: 1 B\n'],
-    ['its limit', ONE_BYTE, '500.000001 of 500 MB (100.0000002 %)'],
-    ['thousands', { usageMB: 1_234_567.891, limitMB: 500, usagePct: 246913.5, overageMB: 12 }, '1,234 GB of 500 MB'],
-    ['80.254 %', { usageMB: 401.27, limitMB: 500, usagePct: 80.254, overageMB: 0 }, '401 of 500 MB (80.2 %)'],
-    ['almost all', { usageMB: 499.98, limitMB: 500, usagePct: 99.996, overageMB: 0 }, '499 of 500 MB (99.9 %)'],
-    ['all', { usageMB: 500, limitMB: 500, usagePct: 100, overageMB: 0 }, '500 of 500 MB (100 %)'],
-    ['a tenth that binary cannot hold', { usageMB: 64.1, limitMB: 100, usagePct: 64.1, overageMB: 0 }, '(64.1 %)'],
-  ])('writes %s so that nobody misreads it', (_, facts, written) => {
-    expect(renderMail([anAlert({ facts })]).text).toContain(written)
+  test('writes numbers so that nobody misreads them', () => {
+    const facts = { usageMB: 500.000001, limitMB: 500, usagePct: 100.0000002, overageMB: 0.000001 }
+
+    const { text } = renderMail([anAlert({ facts })])
+    expect(text).toContain('limit by: 1 B\n')
+    expect(text).toContain('500.000001 of 500 MB (100.0000002 %)')
   })
 })
 

@@ -35,7 +35,6 @@ describe('alertSubject', () => {
     [`meter-012 ${OVER}: suspended in 10 h`, aMeterOver({ kind: 'graceStarted', follows: 'suspended in 10 h' })],
     [`meter-012 180 kB over: ${AT}`, aMeterOver({ kind: 'graceEnding', follows: AT })],
     ['Pool North at 80.2 % (2.4 of 3 GB)', aPoolAt(80.254)],
-    ['Pool North at 99.9 % (2.99 of 3 GB)', aPoolAt(99.996)],
     ['Again: Pool North at 80.1 % (2.4 of 3 GB)', aPoolAt(80.1, { times: 2 })],
     ['Resolved: Pool North at 78 % (2.34 of 3 GB)', aPoolAt(78, { kind: 'resolved' })],
     ['Pool North 340 MB over (3.34 of 3 GB): SIMs suspended', anAlert({ subject: NORTH, facts: OVER_POOL })],
