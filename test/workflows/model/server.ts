@@ -13,6 +13,17 @@ export class Accepted {
   }
 }
 
+/** The workflow that sends a request, and its step's idempotency key. */
+export interface Requester {
+  readonly workflowId: string | undefined
+  readonly key: string | undefined
+}
+
+/** What handles each request, by method and path. A `*` is a segment of the path; the handler gets them all. */
+export type Routes = Readonly<
+  Record<string, (at: readonly [string, string], body: any, query: URLSearchParams, by: Requester) => unknown>
+>
+
 /**
  * @param respond returns the body of a response with status 200, or an {@link Accepted}. A ServiceError becomes a
  *   problem, as in the service

@@ -13,7 +13,7 @@ import { ticketIdOfStep } from '../../../domain/tickets/ticket-id-of-step.ts'
 import { exampleOf } from '../../setup/documents.ts'
 import { monthEndRoutes } from '../month-end-reprovision/model.ts'
 import { batchRoutes, type ModelBatchSim } from '../provision-in-bulk/batch-model.ts'
-import { Accepted, serveModel } from './server.ts'
+import { Accepted, type Requester, type Routes, serveModel } from './server.ts'
 import {
   fail,
   type Kind,
@@ -29,12 +29,6 @@ type Body = Record<string, any>
 
 /** The guard's decision on a suspension. */
 export type Permit = 'granted' | 'held' | 'discarded' | 'delayed'
-
-/** The workflow that sends a request, and its step's idempotency key. */
-interface Requester {
-  readonly workflowId: string | undefined
-  readonly key: string | undefined
-}
 
 export const TENANT = 'acme'
 /** Pause between two rounds of the model's work on tickets, in milliseconds. */
@@ -219,192 +213,144 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
     return { by: 'watchdog', rule, cycle, until, workflowId }
   }
 
-  const routes: [RegExp, (at: string[], body: Body, query: URLSearchParams, by: Requester) => unknown][] = [
+  const routes: Routes = {
     ...batchRoutes(model.batch),
     ...monthEndRoutes(model, { simOf, ticketOf, open, advance, pageOf }),
-    [
-      /^GET \/api\/sims\/(\d+)$/,
-      ([id]) => {
-        const { status, poolId, tariffId } = simOf(Number(id))
-        const processingTicket = tickets.some((t) => t.simId === Number(id) && OPEN.has(t.status))
-        return { ...exampleOf('getSim'), id: Number(id), status, poolId, tariffId, processingTicket }
-      },
-    ],
-    [
-      /^GET \/api\/tickets\/(.+)$/,
-      ([id]) => {
-        const ticket = ticketOf(id ?? '')
-        advance(ticket)
-        return shown(ticket)
-      },
-    ],
-    [
-      /^DELETE \/api\/tickets\/(.+)$/,
-      ([id], _, __, { workflowId }) => {
-        const ticket = ticketOf(id ?? '')
-        if (ticket.status === 4 && ticket.withdrawnBy === workflowId) return shown(ticket)
-        if (ticket.status !== 0) fail('ticket_not_pending', 'too late')
-        Object.assign(ticket, { status: 4, withdrawnBy: workflowId })
-        tellEnd(ticket)
-        return shown(ticket)
-      },
-    ],
-    [
-      /^GET \/internal\/tickets\/(.+)$/,
-      ([id]) => {
-        const ticket = ticketOf(id ?? '')
-        const failed = { attempts: 3, failureCode: ticket.failureCode, failureText: 'the carrier said no' }
-        return { ...exampleOf('getTicketDetail'), ...shown(ticket), ...failed }
-      },
-    ],
-    [
-      /^POST \/api\/tickets\/(provision|activate|suspend)$/,
-      async ([kind], body, _, by) => open(kind as Kind, { ...body, cause: await causeOf(by.workflowId) }, stepId(by)),
-    ],
-    [
-      /^POST \/internal\/tickets\/(activate|unassign)$/,
-      async ([kind], body, _, by) => open(kind as Kind, { ...body, cause: await causeOf(by.workflowId) }, stepId(by)),
-    ],
-    [
-      /^PATCH \/api\/sims\/(\d+)\/tag$/,
-      ([id], { tag }) => {
-        simOf(Number(id)).tag = tag
-        return { id: Number(id) }
-      },
-    ],
-    [
-      /^GET \/internal\/sims\/(\d+)\/enforcement$/,
-      ([id]) => {
-        const open = tickets.filter((t) => t.simId === Number(id) && OPEN.has(t.status))
-        for (const ticket of open) advance(ticket)
-        const { status, poolId, suspension } = simOf(Number(id))
-        const { overLimit, mode, exempt, passedOver, refused } = model
-        return {
-          simId: Number(id),
-          iccid: '8999900000000000017',
-          status,
-          poolId,
-          processing: open.some((ticket) => OPEN.has(ticket.status)),
-          overLimit,
-          mode,
-          exempt,
-          enforcementEnabled: true,
-          passedOver,
-          refused,
-          suspension: suspension && { rule: null, cycle: null, openedAt: SOME_TIME, ...suspension },
-        }
-      },
-    ],
-    [
-      /^POST \/internal\/enforcement\/permits$/,
-      async (_, { simIds }) => {
-        const permit = typeof model.permits === 'string' ? model.permits : await model.permits()
-        const none = { granted: [], held: [], discarded: [], delayed: [] }
-        return { ...none, [permit]: simIds, holdId: permit === 'held' ? 7 : null }
-      },
-    ],
-    [
-      /^PATCH \/internal\/sims\/(\d+)\/suspension$/,
-      ([id], { until, workflowId }) => {
-        const { suspension } = simOf(Number(id))
-        if (suspension === null || suspension.workflowId !== workflowId) {
-          return fail('sim_state_conflict', `not suspended by ${workflowId}`)
-        }
-        suspension.until = until
-        return { id: Number(id) }
-      },
-    ],
-    [/^GET \/api\/pools\/(\d+)$/, ([id]) => ({ ...exampleOf('getPool'), id: Number(id), watchdogMode: model.mode })],
-    [
-      /^GET \/internal\/pools\/(\d+)\/enforcement$/,
-      ([id], _, query) => {
-        const rows = model.pool.rows.map((row) => ({ ...A_ROW, ...row }))
-        const armed = model.arms.get(`${id}/${query.get('cycle')}`)?.size ?? 0
-        const none = { stoppedExcessBytes: 0, passedOver: 0, armed }
-        return { poolId: Number(id), enforcementEnabled: true, ...none, ...model.pool, rows }
-      },
-    ],
-    [
-      /^GET \/internal\/pools\/(\d+)\/armed-sims$/,
-      ([id], _, query) => {
-        const [after, limit] = [Number(query.get('afterSimId')), Number(query.get('limit'))]
-        const armed = [...(model.arms.get(`${id}/${query.get('cycle')}`) ?? [])].sort((a, b) => a - b)
-        const simIds = armed.filter((simId) => simId > after).slice(0, limit)
-        return { simIds, nextAfterSimId: simIds.length === limit ? (simIds.at(-1) ?? null) : null }
-      },
-    ],
-    [
-      /^POST \/internal\/watchdog\/actions$/,
-      (_, body) => {
-        model.actions.push(body)
-        return { logged: true }
-      },
-    ],
-    [
-      /^POST \/internal\/workflows\/enforce-pool\/arm$/,
-      async (_, { simIds, poolId, cycle, rule, ruleFile, grace, until, signal }) => {
-        const key = `${poolId}/${cycle}`
-        const arms = model.arms.get(key) ?? new Set<number>()
-        const before = arms.size
-        if (signal === 'overLimit' && poolId != null) {
-          model.arms.set(key, arms)
-          for (const simId of simIds) arms.add(simId)
-        }
-        const cycleEndsAt = model.cycles[0]?.['endsAt']
-        for (const simId of simIds) {
-          const start = aSuspension(simId, cycle, { cycleEndsAt, rule, ruleFile, grace, until })
-          await (signal === 'overLimit'
-            ? workflowClient().signalWithStart(start)
-            : workflowClient().signal(start.workflowId, signal))
-        }
-        return { told: simIds.length, started: 0, armed: arms.size - before }
-      },
-    ],
-    [
-      /^POST \/internal\/workflows\/month-end-reprovision$/,
-      (_, { cycle }) => {
-        const row =
-          [...model.cycles, ...model.missing].find(({ key }) => key === cycle) ?? fail('cycle_not_found', cycle)
-        const workflowId = monthEndId(TENANT, cycle)
-        const times = { cycleKey: cycle, cycleEndsAt: row['endsAt'], closeAfter: 'PT0S' }
-        const input = { tenantId: TENANT, ...times, pageSize: 2, parallel: 2, perRun: 100 }
-        return workflowClient()
-          .start({ type: 'month-end-reprovision', workflowId, input })
-          .then(({ started, ...run }) => (started ? new Accepted(run) : run))
-      },
-    ],
-    [
-      /^GET \/internal\/enforcement\/suspensions$/,
-      (_, __, query) => {
-        const { page, nextAfterSimId, total } = pageOf(query, (sim) => sim.suspension?.cause === 'watchdog')
-        const suspensions = page.map(([simId, { suspension }]) => ({
-          simId,
-          workflowId: suspension?.workflowId ?? `suspend-on-overage:${TENANT}:${simId}:gone`,
-          suspended: true,
-        }))
-        return { suspensions, nextAfterSimId, total }
-      },
-    ],
-    [/^POST \/internal\/enforcement\/pass-over$/, (_, { simIds }) => ({ passedOver: simIds.length })],
-    [
-      /^POST \/internal\/workflows\/(.+)\/updates\/(.+)$/,
-      ([id, name], body) => workflowClient().update(decodeURIComponent(id ?? ''), name ?? '', body, randomUUID()),
-    ],
-    [
-      /^POST \/internal\/workflows\/(.+)\/signals\/(.+)$/,
-      async ([id, name]) => {
-        await workflowClient().signal(decodeURIComponent(id ?? ''), name ?? '')
-        return new Accepted({})
-      },
-    ],
-    [
-      /^GET \/internal\/workflows\/(.+)$/,
-      async ([id]) => {
-        const { startId: _startId, ...run } = await workflowClient().describe(decodeURIComponent(id ?? ''), TENANT)
-        return run
-      },
-    ],
-  ]
+    'GET /api/sims/*': ([id]) => {
+      const { status, poolId, tariffId } = simOf(Number(id))
+      const processingTicket = tickets.some((t) => t.simId === Number(id) && OPEN.has(t.status))
+      return { ...exampleOf('getSim'), id: Number(id), status, poolId, tariffId, processingTicket }
+    },
+    'GET /api/tickets/*': ([id]) => {
+      const ticket = ticketOf(id)
+      advance(ticket)
+      return shown(ticket)
+    },
+    'DELETE /api/tickets/*': ([id], _, __, { workflowId }) => {
+      const ticket = ticketOf(id)
+      if (ticket.status === 4 && ticket.withdrawnBy === workflowId) return shown(ticket)
+      if (ticket.status !== 0) fail('ticket_not_pending', 'too late')
+      Object.assign(ticket, { status: 4, withdrawnBy: workflowId })
+      tellEnd(ticket)
+      return shown(ticket)
+    },
+    'GET /internal/tickets/*': ([id]) => {
+      const ticket = ticketOf(id)
+      const failed = { attempts: 3, failureCode: ticket.failureCode, failureText: 'the carrier said no' }
+      return { ...exampleOf('getTicketDetail'), ...shown(ticket), ...failed }
+    },
+    'POST /api/tickets/*': async ([kind], body, _, by) =>
+      open(kind as Kind, { ...body, cause: await causeOf(by.workflowId) }, stepId(by)),
+    'POST /internal/tickets/*': async ([kind], body, _, by) =>
+      open(kind as Kind, { ...body, cause: await causeOf(by.workflowId) }, stepId(by)),
+    'PATCH /api/sims/*/tag': ([id], { tag }) => {
+      simOf(Number(id)).tag = tag
+      return { id: Number(id) }
+    },
+    'GET /internal/sims/*/enforcement': ([id]) => {
+      const open = tickets.filter((t) => t.simId === Number(id) && OPEN.has(t.status))
+      for (const ticket of open) advance(ticket)
+      const { status, poolId, suspension } = simOf(Number(id))
+      const { overLimit, mode, exempt, passedOver, refused } = model
+      return {
+        simId: Number(id),
+        iccid: '8999900000000000017',
+        status,
+        poolId,
+        processing: open.some((ticket) => OPEN.has(ticket.status)),
+        overLimit,
+        mode,
+        exempt,
+        enforcementEnabled: true,
+        passedOver,
+        refused,
+        suspension: suspension && { rule: null, cycle: null, openedAt: SOME_TIME, ...suspension },
+      }
+    },
+    'POST /internal/enforcement/permits': async (_, { simIds }) => {
+      const permit = typeof model.permits === 'string' ? model.permits : await model.permits()
+      const none = { granted: [], held: [], discarded: [], delayed: [] }
+      return { ...none, [permit]: simIds, holdId: permit === 'held' ? 7 : null }
+    },
+    'PATCH /internal/sims/*/suspension': ([id], { until, workflowId }) => {
+      const { suspension } = simOf(Number(id))
+      if (suspension === null || suspension.workflowId !== workflowId) {
+        return fail('sim_state_conflict', `not suspended by ${workflowId}`)
+      }
+      suspension.until = until
+      return { id: Number(id) }
+    },
+    'GET /api/pools/*': ([id]) => ({ ...exampleOf('getPool'), id: Number(id), watchdogMode: model.mode }),
+    'GET /internal/pools/*/enforcement': ([id], _, query) => {
+      const rows = model.pool.rows.map((row) => ({ ...A_ROW, ...row }))
+      const armed = model.arms.get(`${id}/${query.get('cycle')}`)?.size ?? 0
+      const none = { stoppedExcessBytes: 0, passedOver: 0, armed }
+      return { poolId: Number(id), enforcementEnabled: true, ...none, ...model.pool, rows }
+    },
+    'GET /internal/pools/*/armed-sims': ([id], _, query) => {
+      const [after, limit] = [Number(query.get('afterSimId')), Number(query.get('limit'))]
+      const armed = [...(model.arms.get(`${id}/${query.get('cycle')}`) ?? [])].sort((a, b) => a - b)
+      const simIds = armed.filter((simId) => simId > after).slice(0, limit)
+      return { simIds, nextAfterSimId: simIds.length === limit ? (simIds.at(-1) ?? null) : null }
+    },
+    'POST /internal/watchdog/actions': (_, body) => {
+      model.actions.push(body)
+      return { logged: true }
+    },
+    'POST /internal/workflows/enforce-pool/arm': async (
+      _,
+      { simIds, poolId, cycle, rule, ruleFile, grace, until, signal },
+    ) => {
+      const key = `${poolId}/${cycle}`
+      const arms = model.arms.get(key) ?? new Set<number>()
+      const before = arms.size
+      if (signal === 'overLimit' && poolId != null) {
+        model.arms.set(key, arms)
+        for (const simId of simIds) arms.add(simId)
+      }
+      const cycleEndsAt = model.cycles[0]?.['endsAt']
+      for (const simId of simIds) {
+        const start = aSuspension(simId, cycle, { cycleEndsAt, rule, ruleFile, grace, until })
+        await (signal === 'overLimit'
+          ? workflowClient().signalWithStart(start)
+          : workflowClient().signal(start.workflowId, signal))
+      }
+      return { told: simIds.length, started: 0, armed: arms.size - before }
+    },
+    'POST /internal/workflows/month-end-reprovision': (_, { cycle }) => {
+      const row = [...model.cycles, ...model.missing].find(({ key }) => key === cycle) ?? fail('cycle_not_found', cycle)
+      const workflowId = monthEndId(TENANT, cycle)
+      const times = { cycleKey: cycle, cycleEndsAt: row['endsAt'], closeAfter: 'PT0S' }
+      const input = { tenantId: TENANT, ...times, pageSize: 2, parallel: 2, perRun: 100 }
+      return workflowClient()
+        .start({ type: 'month-end-reprovision', workflowId, input })
+        .then(({ started, ...run }) => (started ? new Accepted(run) : run))
+    },
+    'GET /internal/enforcement/suspensions': (_, __, query) => {
+      const { page, nextAfterSimId, total } = pageOf(query, (sim) => sim.suspension?.cause === 'watchdog')
+      const suspensions = page.map(([simId, { suspension }]) => ({
+        simId,
+        workflowId: suspension?.workflowId ?? `suspend-on-overage:${TENANT}:${simId}:gone`,
+        suspended: true,
+      }))
+      return { suspensions, nextAfterSimId, total }
+    },
+    'POST /internal/enforcement/pass-over': (_, { simIds }) => ({ passedOver: simIds.length }),
+    'POST /internal/workflows/*/updates/*': ([id, name], body) =>
+      workflowClient().update(decodeURIComponent(id), name, body, randomUUID()),
+    'POST /internal/workflows/*/signals/*': async ([id, name]) => {
+      await workflowClient().signal(decodeURIComponent(id), name)
+      return new Accepted({})
+    },
+    'GET /internal/workflows/*': async ([id]) => {
+      const { startId: _startId, ...run } = await workflowClient().describe(decodeURIComponent(id), TENANT)
+      return run
+    },
+  }
+
+  const patterns = Object.entries(routes).map(
+    ([route, handle]) => [new RegExp(`^${route.replaceAll('*', '([^/]+)')}$`), handle] as const,
+  )
 
   async function respond(request: IncomingMessage, text: string): Promise<unknown> {
     const url = new URL(request.url ?? '', 'http://model')
@@ -419,13 +365,18 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
     await model.before(line)
     const key = request.headers['idempotency-key']
     if (typeof key === 'string' && responses.has(key)) return responses.get(key)
-    for (const [pattern, handle] of routes) {
+    for (const [pattern, handle] of patterns) {
       const found = pattern.exec(line)
       if (found === null) continue
       const requester = request.headers['simherd-workflow']
       const workflowId = requester === undefined ? undefined : decodeURI(String(requester))
       const by = { workflowId, key: typeof key === 'string' ? key : undefined }
-      const result = await handle(found.slice(1), text === '' ? {} : JSON.parse(text), url.searchParams, by)
+      const result = await handle(
+        found.slice(1) as [string, string],
+        text === '' ? {} : JSON.parse(text),
+        url.searchParams,
+        by,
+      )
       if (typeof key === 'string') responses.set(key, result)
       if (model.lostResponses > 0 && /^(POST|DELETE) .*\/tickets\//.test(line)) {
         model.lostResponses -= 1

@@ -1,5 +1,6 @@
 /** Batches in the model of the service: one list at a time. */
 import type { BatchNotes, BatchOutcome, BatchSimEnd } from '../../../domain/tickets/bulk.ts'
+import type { Routes } from '../model/server.ts'
 
 /** A SIM of the list: its pool and tariff, and the outcome that the workflow has reported. */
 export interface ModelBatchSim extends Partial<Omit<BatchSimEnd, 'outcome'>> {
@@ -23,9 +24,7 @@ export const aBatchSim = (index: number, simId: number): ModelBatchSim => ({
 const NONE = { provisionTicket: null, activateTicket: null, unassignTicket: null, step: null, code: null, detail: null }
 const isOpen = ({ outcome }: ModelBatchSim) => outcome === 'waiting' || outcome === 'running'
 
-export const batchRoutes = (
-  list: ModelBatchSim[],
-): [RegExp, (at: string[], body: any, query: URLSearchParams) => unknown][] => {
+export function batchRoutes(list: ModelBatchSim[]): Routes {
   const counts = () => {
     const having = (outcome: BatchOutcome) => list.filter((sim) => sim.outcome === outcome).length
     const names = ['refused', 'waiting', 'running', 'activated', 'alreadyActive', 'compensated', 'cancelled', 'failed']
@@ -42,32 +41,23 @@ export const batchRoutes = (
     refusals: [],
   })
   const shown = (sim: ModelBatchSim) => ({ ...NONE, iccid: null, endedAt: null, ...sim })
-  return [
-    [/^GET \/internal\/provision-batches\/([^/]+)$/, batch],
-    [
-      /^GET \/internal\/provision-batches\/(.+)\/sims$/,
-      (_, __, query) => {
-        const [after, limit] = [Number(query.get('afterIndex') ?? -1), Number(query.get('limit'))]
-        const page = list.filter((sim) => sim.index > after && isOpen(sim)).slice(0, limit)
-        return { sims: page.map(shown), nextAfterIndex: page.length < limit ? null : page.at(-1)?.index }
-      },
-    ],
-    [
-      /^POST \/internal\/provision-batches\/(.+)\/outcomes$/,
-      (_, { started, ended }: BatchNotes) => {
-        const at = (index: number) => list.filter((sim) => sim.index === index && isOpen(sim))
-        for (const end of ended) for (const sim of at(end.index)) Object.assign(sim, end)
-        for (const index of started) for (const sim of at(index)) sim.outcome = 'running'
-        return {}
-      },
-    ],
-    [
-      /^POST \/internal\/provision-batches\/(.+)\/end$/,
-      () => {
-        for (const sim of list.filter(isOpen)) sim.outcome = 'cancelled'
-        const failures = list.filter(({ outcome }) => outcome === 'failed' || outcome === 'compensated')
-        return { batch: batch(), failures: failures.map(shown) }
-      },
-    ],
-  ]
+  return {
+    'GET /internal/provision-batches/*': batch,
+    'GET /internal/provision-batches/*/sims': (_, __, query) => {
+      const [after, limit] = [Number(query.get('afterIndex') ?? -1), Number(query.get('limit'))]
+      const page = list.filter((sim) => sim.index > after && isOpen(sim)).slice(0, limit)
+      return { sims: page.map(shown), nextAfterIndex: page.length < limit ? null : page.at(-1)?.index }
+    },
+    'POST /internal/provision-batches/*/outcomes': (_, { started, ended }: BatchNotes) => {
+      const at = (index: number) => list.filter((sim) => sim.index === index && isOpen(sim))
+      for (const end of ended) for (const sim of at(end.index)) Object.assign(sim, end)
+      for (const index of started) for (const sim of at(index)) sim.outcome = 'running'
+      return {}
+    },
+    'POST /internal/provision-batches/*/end': () => {
+      for (const sim of list.filter(isOpen)) sim.outcome = 'cancelled'
+      const failures = list.filter(({ outcome }) => outcome === 'failed' || outcome === 'compensated')
+      return { batch: batch(), failures: failures.map(shown) }
+    },
+  }
 }
