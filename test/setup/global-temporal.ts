@@ -9,7 +9,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** host:port of a Temporal server that all test files share: use a task queue of your own. */
     temporalAddress: string
-    /** The program of the server that skips time, or why there is none; see `requireSkippingServer`. */
+    /** The program of the server that skips time, or why there is none; see `describeInSkippedTime`. */
     timeSkipping: { readonly path: string } | { readonly skip: string }
   }
 }

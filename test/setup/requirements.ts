@@ -3,7 +3,7 @@
  * program is a failure, and so is any skip that does not come from here.
  */
 import { join, relative } from 'node:path'
-import { expect, inject } from 'vitest'
+import { describe, expect, inject } from 'vitest'
 import { isExecutable } from '../../stack/downloads.ts'
 import { findPip } from '../../stack/temporal/fetch-wheel.ts'
 import { noteSkip } from './notes.ts'
@@ -13,16 +13,11 @@ const OLDEST_POSTGRES = '/usr/lib/postgresql/15/bin'
 
 const file = () => relative('', expect.getState().testPath ?? '')
 
-/**
- * The program of Temporal's server that skips time, for a suite under `describe.skipIf(path === undefined)`.
- *
- * @param suite what is skipped without it
- */
-export function requireSkippingServer(suite: string): string | undefined {
+/** Describes tests that need Temporal's server that skips time. @param tests gets its program */
+export function describeInSkippedTime(suite: string, tests: (path: string) => void): void {
   const found = inject('timeSkipping')
-  if ('path' in found) return found.path
-  noteSkip({ file: file(), skipped: suite, why: found.skip, isLack: true })
-  return undefined
+  if ('skip' in found) noteSkip({ file: file(), skipped: suite, why: found.skip, isLack: true })
+  describe.skipIf('skip' in found)(suite, () => tests('path' in found ? found.path : ''))
 }
 
 /**

@@ -2,17 +2,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { commandOf } from '../../stack/pids.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 import { endLeftBehind, processesOf } from '../setup/left-behind.ts'
-import { requireSkippingServer } from '../setup/requirements.ts'
+import { describeInSkippedTime } from '../setup/requirements.ts'
 import { soon, until } from '../setup/soon.ts'
 
-const path = requireSkippingServer('a run of tests that is ended early')
 const ROOT = join(import.meta.dirname, '../..')
 
-describe.skipIf(path === undefined)('npm test', () => {
+describeInSkippedTime('npm test', () => {
   test('leaves no process behind after a SIGTERM', async () => {
     const folder = await temporaryFolder()
     onTestFinished(() => endLeftBehind(folder, []))

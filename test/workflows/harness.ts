@@ -96,8 +96,8 @@ export function useModel<H extends { readonly model: ServiceModel; readonly clos
   return harness
 }
 
-/** The same on a time-skipping server. @param path its program; undefined if the group is skipped */
-export const useSkippingHarness = (path: string | undefined) => useModel(() => startSkippingHarness(path ?? ''))
+/** The same on a time-skipping server. @param path its program */
+export const useSkippingHarness = (path: string) => useModel(() => startSkippingHarness(path))
 
 /** Resets a model to what it was before the first test. */
 export function clear(model: ServiceModel): void {

@@ -1,16 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { provisionAndActivateId } from '../../domain/temporal/ids.ts'
 import type { ProvisionAndActivateResult } from '../../domain/temporal/provision-and-activate.ts'
-import { requireSkippingServer } from '../setup/requirements.ts'
+import { describeInSkippedTime } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
 import { activitiesIn, signalsIn, tasksIn, untilLast } from './events.ts'
 import { useSkippingHarness } from './harness.ts'
 import { aSim, TENANT } from './model/service.ts'
 import { fail } from './model/tickets.ts'
 
-const path = requireSkippingServer('provision-and-activate in skipped time')
-
-describe.skipIf(path === undefined)('provision-and-activate', () => {
+describeInSkippedTime('provision-and-activate', (path) => {
   const harness = useSkippingHarness(path)
   beforeEach(() => {
     harness.model.sims.set(1, aSim({ status: 0 }))

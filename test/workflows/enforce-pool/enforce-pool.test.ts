@@ -2,14 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import { enforcePoolId } from '../../../domain/temporal/ids.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
-import { requireSkippingServer } from '../../setup/requirements.ts'
+import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { useCustomer } from '../real-service/customer.ts'
 
-const path = requireSkippingServer('pool enforcement and its guard on the real service in skipped time')
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000]
 
-describe.skipIf(path === undefined)('enforcement of a pool', () => {
+describeInSkippedTime('enforcement of a pool', (path) => {
   let cycle: Cycle
   const { harness, customer } = useCustomer(path, async (started) => {
     cycle = await started.skipToMonth(10)

@@ -6,17 +6,16 @@ import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.
 import type { EnforcePoolSignal } from '../../../domain/temporal/signals.ts'
 import { startOf } from '../../../domain/temporal/start.ts'
 import { retryOf } from '../../../service/workflows/retry-of.ts'
-import { requireSkippingServer } from '../../setup/requirements.ts'
+import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { activitiesIn, tasksIn, untilLast } from '../events.ts'
 import { useSkippingHarness } from '../harness.ts'
 import { aSim, TENANT } from '../model/service.ts'
 
-const path = requireSkippingServer('rounds of pool enforcement in skipped time')
 const HOUR = 3_600_000
 const POOL = 7
 
-describe.skipIf(path === undefined)('enforce-pool', () => {
+describeInSkippedTime('enforce-pool', (path) => {
   const harness = useSkippingHarness(path)
   let n = 0
   let cycleKey = ''

@@ -1,17 +1,16 @@
 /** Undoing the suspensions of one rule, on the real service in skipped time. */
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
-import { requireSkippingServer } from '../../setup/requirements.ts'
+import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { activitiesIn, tasksIn, untilLast } from '../events.ts'
 import { useCustomer } from '../real-service/customer.ts'
 
-const path = requireSkippingServer('the undoing of suspensions on the real service in skipped time')
 const DAY = 86_400_000
 const RULE = 'sim-overage'
 
-describe.skipIf(path === undefined)('undo-suspensions', () => {
+describeInSkippedTime('undo-suspensions', (path) => {
   let cycle: Cycle
   const { harness, customer } = useCustomer(path, async (started) => {
     cycle = await started.skipToMonth(10)

@@ -1,12 +1,11 @@
 /** Tests on the time-skipping server must not meet its bug, and must be told where it stands still all the same. */
 import { temporal } from '@temporalio/proto'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { requireSkippingServer } from '../../setup/requirements.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { until } from '../../setup/soon.ts'
 import { type SkippingServer, startSkippingServer } from './skipping-server.ts'
 import { STANDS_STILL } from './standstill.ts'
 
-const path = requireSkippingServer('time that stands still')
 const { COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION, COMMAND_TYPE_CONTINUE_AS_NEW_WORKFLOW_EXECUTION } =
   temporal.api.enums.v1.CommandType
 const taskQueue = { name: 'by-hand' }
@@ -15,12 +14,6 @@ const SIX_HOURS_MS = 6 * 3_600_000
 const OFTEN_MS = 300
 
 const standsStill = (open: string) => new RegExp(`^${STANDS_STILL}: .* open: ${open}$`)
-
-async function aServer(options: Parameters<typeof startSkippingServer>[1]): Promise<SkippingServer> {
-  const server = await startSkippingServer(path ?? '', options)
-  onTestFinished(server.stop)
-  return server
-}
 
 /** Acts as the worker, so that a query can arrive during the workflow task in which a run continues as new. */
 async function meetTheBug({ env }: SkippingServer): Promise<void> {
@@ -45,7 +38,13 @@ async function meetTheBug({ env }: SkippingServer): Promise<void> {
   })
 }
 
-describe.skipIf(path === undefined)('startSkippingServer', () => {
+describeInSkippedTime('startSkippingServer', (path) => {
+  async function aServer(options: Parameters<typeof startSkippingServer>[1]): Promise<SkippingServer> {
+    const server = await startSkippingServer(path, options)
+    onTestFinished(server.stop)
+    return server
+  }
+
   test('leaps again after a query during continue-as-new', async () => {
     const server = await aServer({})
     await meetTheBug(server)

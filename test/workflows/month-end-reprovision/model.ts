@@ -1,9 +1,18 @@
 /** Month ends in the model of the service: the work of a cycle's end, and its progress. */
 import type { Routes } from '../model/server.ts'
-import type { ServiceModel } from '../model/service.ts'
 import { fail, type Kind, type ModelSim, type ModelTicket, OPEN, SOME_TIME } from '../model/tickets.ts'
 
 type Body = Record<string, any>
+interface Model {
+  readonly sims: Map<number, ModelSim>
+  readonly tickets: ModelTicket[]
+  readonly begun: Map<string, ModelTicket>
+  readonly refusedBatches: Set<string>
+  readonly cycles: Body[]
+  readonly closed: Body[]
+  broughtBack: number
+  renewals: number
+}
 interface Page {
   readonly page: [number, ModelSim][]
   readonly nextAfterSimId: number | null
@@ -18,7 +27,7 @@ interface Ways {
 
 const A_CYCLE = { startsAt: SOME_TIME, openedAt: SOME_TIME, recordsAccepted: 0, recordsDuplicate: 0 }
 
-export function monthEndRoutes(model: ServiceModel, { simOf, ticketOf, open, advance, pageOf }: Ways): Routes {
+export function monthEndRoutes(model: Model, { simOf, ticketOf, open, advance, pageOf }: Ways): Routes {
   const { sims, tickets } = model
 
   /** SIMs that a step of the month end has not begun yet. */

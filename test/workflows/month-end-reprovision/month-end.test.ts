@@ -1,20 +1,19 @@
 import type { WorkflowFailedError } from '@temporalio/client'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { monthEndId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { MonthEndInput } from '../../../domain/temporal/month-end-reprovision.ts'
-import { requireSkippingServer } from '../../setup/requirements.ts'
+import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { activitiesIn, tasksIn } from '../events.ts'
 import { useSkippingHarness } from '../harness.ts'
 import { aSim, aSuspension, TENANT } from '../model/service.ts'
 import type { ModelSim } from '../model/tickets.ts'
 
-const path = requireSkippingServer('month end in skipped time')
 const HOUR = 3_600_000
 /** A SIM that the watchdog has suspended, until a person acts. */
 const stopped = (suspension: Partial<NonNullable<ModelSim['suspension']>> = {}) =>
   aSim({ status: 2, suspension: { cause: 'watchdog', workflowId: null, until: 'manual', ...suspension } })
 
-describe.skipIf(path === undefined)('month-end-reprovision', () => {
+describeInSkippedTime('month-end-reprovision', (path) => {
   const harness = useSkippingHarness(path)
   let n = 0
   let cycleKey = ''

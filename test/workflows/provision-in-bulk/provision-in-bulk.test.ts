@@ -1,12 +1,10 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
-import { requireSkippingServer } from '../../setup/requirements.ts'
+import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { useCustomer } from '../real-service/customer.ts'
 
-const path = requireSkippingServer('provision-in-bulk on the real service in skipped time')
-
-describe.skipIf(path === undefined)('provision-in-bulk', () => {
+describeInSkippedTime('provision-in-bulk', (path) => {
   const { harness, customer } = useCustomer(path)
   let poolId = 0
   beforeEach(async () => {

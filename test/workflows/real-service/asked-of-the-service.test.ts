@@ -1,13 +1,11 @@
 /** The requests of activities to the real service, and what it records about the requesting workflow. */
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
-import { requireSkippingServer } from '../../setup/requirements.ts'
+import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { useCustomer } from './customer.ts'
 
-const path = requireSkippingServer('the requests of activities to the real service')
-
-describe.skipIf(path === undefined)('activities', () => {
+describeInSkippedTime('activities', (path) => {
   const { harness, customer } = useCustomer(path)
   let cycle: Cycle
   let requests: string[] = []

@@ -185,15 +185,12 @@ export type Customer = Awaited<ReturnType<typeof aCustomer>>
  * One service for a group of tests, and a new customer before each test. After each test the carrier and the activities'
  * connection are reset, and the carrier must have done everything once.
  *
- * @param path the time-skipping server's program; undefined if the group is skipped
+ * @param path the time-skipping server's program
  * @param begin prepares each started service
  * @returns as {@link useCommonHarness}, and `customer`: the present one
  */
-export function useCustomer(
-  path: string | undefined,
-  begin: (harness: RealService) => Promise<unknown> = async () => {},
-) {
-  const { harness, giveUp } = useCommonHarness(() => startRealService(path ?? ''), begin)
+export function useCustomer(path: string, begin: (harness: RealService) => Promise<unknown> = async () => {}) {
+  const { harness, giveUp } = useCommonHarness(() => startRealService(path), begin)
   let present: Customer
   const customer = new Proxy({} as Customer, { get: (_, name) => Reflect.get(present, name) })
   beforeEach(async () => {

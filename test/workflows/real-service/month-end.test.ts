@@ -1,16 +1,15 @@
 /** The month end on the real service in skipped time: failures, outages, and runs stopped in the middle. */
 import { sql } from 'kysely'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { CarrierError } from '../../../adapters/carrier/network.ts'
 import { monthEndId, monthEndTimerId } from '../../../domain/temporal/ids.ts'
 import { type Cycle, nextCycle } from '../../../domain/time/cycle.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { byHand } from '../../setup/estate.ts'
-import { requireSkippingServer } from '../../setup/requirements.ts'
+import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { aCustomer, type Customer, MB, useCustomer } from './customer.ts'
 
-const path = requireSkippingServer('the month end on the real service in skipped time')
 const HOUR = 3_600_000
 /** Tickets of `begun`: 5 SIMs provisioned and activated, one suspended and brought back, 4 changed. */
 const ALL_TICKETS = 16
@@ -18,7 +17,7 @@ const ALL_TICKETS = 16
 // biome-ignore lint/suspicious/noExplicitAny: tests look into it
 type Body = any
 
-describe.skipIf(path === undefined)('month-end-reprovision on the real service', () => {
+describeInSkippedTime('month-end-reprovision on the real service', (path) => {
   const { harness, customer, giveUp } = useCustomer(path)
   const gates: (() => void)[] = []
   // The last afterEach hook runs first: so the carrier goes on before `useCustomer` expects everything to be done.

@@ -2,18 +2,17 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { CarrierError, type CarrierRequest } from '../../../adapters/carrier/network.ts'
 import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
-import { requireSkippingServer } from '../../setup/requirements.ts'
+import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { activitiesIn, signalsIn } from '../events.ts'
 import type { Fate } from '../model/server-clock.ts'
 import { useCustomer } from './customer.ts'
 
-const path = requireSkippingServer('provision-and-activate on the real service in skipped time')
 const [MINUTE, HOUR] = [60_000, 3_600_000]
 const START = '/internal/workflows/provision-and-activate'
 const BOTH = ['provision/complete', 'activate/complete']
 
-describe.skipIf(path === undefined)('provision-and-activate on the real service', () => {
+describeInSkippedTime('provision-and-activate on the real service', (path) => {
   const { harness, customer } = useCustomer(path)
   let poolId = 0
   beforeEach(async () => {

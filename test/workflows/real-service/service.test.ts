@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { enforcePoolId } from '../../../domain/temporal/ids.ts'
 import { nextCycle } from '../../../domain/time/cycle.ts'
-import { requireSkippingServer } from '../../setup/requirements.ts'
+import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { MB, useCustomer } from './customer.ts'
 
-const path = requireSkippingServer('enforcement and month ends on the real service in skipped time')
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000]
 
-describe.skipIf(path === undefined)('workflows on the real service', () => {
+describeInSkippedTime('workflows on the real service', (path) => {
   beforeAll(() => {
     // Cycles end in UTC, whatever the service's time zone. In this zone the day begins 14 hours before UTC's.
     vi.stubEnv('TZ', 'Pacific/Kiritimati')

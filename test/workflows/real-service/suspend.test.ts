@@ -1,13 +1,11 @@
 /** What persons do about a suspension, on the real service. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Cycle } from '../../../domain/time/cycle.ts'
-import { requireSkippingServer } from '../../setup/requirements.ts'
+import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { useCustomer } from './customer.ts'
 
-const path = requireSkippingServer('suspend-on-overage on the real service in skipped time')
-
-describe.skipIf(path === undefined)('suspend-on-overage on the real service', () => {
+describeInSkippedTime('suspend-on-overage on the real service', (path) => {
   const { harness, customer } = useCustomer(path)
   let cycle: Cycle
   beforeEach(async () => {

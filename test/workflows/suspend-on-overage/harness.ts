@@ -15,7 +15,7 @@ import { aSim, aSuspension } from '../model/service.ts'
 export const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000] as const
 
 /** Call in a describe. @param path the time-skipping server's program */
-export function useSuspensions(path: string | undefined) {
+export function useSuspensions(path: string) {
   const harness = useSkippingHarness(path)
   let cycle = 0
   let id = ''

@@ -1,12 +1,10 @@
-import { describe, expect, test } from 'vitest'
-import { requireSkippingServer } from '../../setup/requirements.ts'
+import { expect, test } from 'vitest'
+import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import type { Permit } from '../model/service.ts'
 import { HOUR, useSuspensions } from './harness.ts'
 
-const path = requireSkippingServer('suspend-on-overage under the guard, in skipped time')
-
-describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
+describeInSkippedTime('suspend-on-overage under a hold', (path) => {
   const run = useSuspensions(path)
   const { start, reach, signal, update, until, state, result, actions, sim, tickets } = run
   const held = async (grace = 'PT0S') => {
@@ -144,7 +142,7 @@ describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
   })
 })
 
-describe.skipIf(path === undefined)('suspend-on-overage while the usage feed is stale', () => {
+describeInSkippedTime('suspend-on-overage while the usage feed is stale', (path) => {
   const run = useSuspensions(path)
   const { reach, signal, until, state, actions, sim, tickets } = run
   const STALE = 'the usage feed is stale: nobody knows whether it is still over'

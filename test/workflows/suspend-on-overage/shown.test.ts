@@ -1,12 +1,10 @@
-import { describe, expect, test } from 'vitest'
-import { requireSkippingServer } from '../../setup/requirements.ts'
+import { expect, test } from 'vitest'
+import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { activitiesIn, tasksIn, untilLast } from '../events.ts'
 import { HOUR, MINUTE, useSuspensions } from './harness.ts'
 
-const path = requireSkippingServer('what a suspend-on-overage shows of itself, in skipped time')
-
-describe.skipIf(path === undefined)('a run of suspend-on-overage', () => {
+describeInSkippedTime('a run of suspend-on-overage', (path) => {
   const run = useSuspensions(path)
   const { start, reach, signal, update, until, state, result } = run
   const endsAt = () => new Date(run.endsAt).toISOString()

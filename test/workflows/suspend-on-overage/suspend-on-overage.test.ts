@@ -1,14 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { requireSkippingServer } from '../../setup/requirements.ts'
+import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { aSim } from '../model/service.ts'
 import { SECOND, useSuspensions } from './harness.ts'
 
-const path = requireSkippingServer('suspend-on-overage in skipped time')
-
 const BY_PERSON = aSim({ status: 2, suspension: { cause: 'user', workflowId: null, until: 'manual' } })
 
-describe.skipIf(path === undefined)('suspend-on-overage', () => {
+describeInSkippedTime('suspend-on-overage', (path) => {
   const run = useSuspensions(path)
   const { start, reach, startHeld, signal, update, until, result, actions, sim } = run
 

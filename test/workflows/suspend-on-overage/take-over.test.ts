@@ -1,13 +1,11 @@
-import { describe, expect, test } from 'vitest'
-import { requireSkippingServer } from '../../setup/requirements.ts'
+import { expect, test } from 'vitest'
+import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { aSim } from '../model/service.ts'
 import type { ModelTicket } from '../model/tickets.ts'
 import { DAY, useSuspensions } from './harness.ts'
 
-const path = requireSkippingServer('suspend-on-overage started again, in skipped time')
-
-describe.skipIf(path === undefined)('suspend-on-overage with takeOver', () => {
+describeInSkippedTime('suspend-on-overage with takeOver', (path) => {
   const run = useSuspensions(path)
   const { signal, update, until, state, result, actions, sim, tickets } = run
   const suspendedBy = (workflowId: string, until: 'renewal' | 'manual' = 'renewal') =>

@@ -1,13 +1,11 @@
 /** What suspend-on-overage makes of the signals of its tickets' ends. */
-import { describe, expect, test } from 'vitest'
-import { requireSkippingServer } from '../../setup/requirements.ts'
+import { expect, test } from 'vitest'
+import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { activitiesIn, signalsIn } from '../events.ts'
 import { MINUTE, useSuspensions } from './harness.ts'
 
-const path = requireSkippingServer('the signals of tickets’ ends in skipped time')
-
-describe.skipIf(path === undefined)('the end of a suspend ticket', () => {
+describeInSkippedTime('the end of a suspend ticket', (path) => {
   const run = useSuspensions(path)
   const { start, reach, startHeld, signal, until, result, actions, tickets } = run
   const history = () => run.harness.handleOf(run.id).fetchHistory()

@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { requireSkippingServer } from '../../setup/requirements.ts'
+import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { DAY, HOUR, MINUTE, SECOND, useSuspensions } from './harness.ts'
 
-const path = requireSkippingServer('updates of suspend-on-overage in skipped time')
-
-describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
+describeInSkippedTime('updates of suspend-on-overage', (path) => {
   const run = useSuspensions(path)
   const { start, reach, startHeld, signal, update, until, state, result, actions, sim, tickets } = run
   const iso = (at: number) => new Date(at).toISOString()

@@ -8,7 +8,7 @@ import { COMPARISONS, NO, UNKNOWN, YES } from '../../../../rules/compile/compari
 import type { CompiledRule } from '../../../../rules/compile/compile-rule.ts'
 import { type CompiledSet, compileSet, readsOf } from '../../../../rules/compile/compile-set.ts'
 import { type FactRow, filling, rowOf } from '../../../../rules/compile/fact-row.ts'
-import type { Condition, Group } from '../../../../rules/conditions.ts'
+import type { Group } from '../../../../rules/conditions.ts'
 import { evaluateSubject, type RuleOutcome } from '../../../../rules/engine/evaluate-subject.ts'
 import { type MatchProperties, rulesFor } from '../../../../rules/engine/match.ts'
 import { operatorNamed } from '../../../../rules/engine/operators.ts'
