@@ -150,8 +150,7 @@ describe('Content-Encoding', () => {
 
   test.each(['', 'identity', 'Identity', 'identity, IDENTITY', ' , '])('%j is none', async (coding) => {
     for (const url of ['/packed', '/files', '/json', '/none']) {
-      const headers = { 'content-type': JSON_TYPE, 'content-encoding': coding }
-      expect((await send(url, '{}', headers)).status).toBe(200)
+      expect((await send(url, '{}', { 'content-type': JSON_TYPE, 'content-encoding': coding })).status).toBe(200)
     }
   })
 

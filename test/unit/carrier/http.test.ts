@@ -65,9 +65,7 @@ describe('perform', () => {
   })
 
   test('reads a response with a byte order mark', async () => {
-    const network = await networkTo(answering(200, `\uFEFF${JSON.stringify(DONE)}`))
-
-    expect(await network.perform(SUSPEND)).toEqual(DONE)
+    expect(await (await networkTo(answering(200, `\uFEFF${JSON.stringify(DONE)}`))).perform(SUSPEND)).toEqual(DONE)
   })
 
   test('passes on the effect `already`', async () => {

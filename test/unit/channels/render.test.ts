@@ -147,9 +147,7 @@ describe('a mail of several alerts', () => {
   })
 
   test('states a shared next step only once', () => {
-    const { text } = renderMail([aWarningOf(1), aWarningOf(2), aWarningOf(3)])
-
-    expect(text.match(/What happens next/g)).toHaveLength(1)
+    expect(renderMail([aWarningOf(1), aWarningOf(2), aWarningOf(3)]).text.match(/What happens next/g)).toHaveLength(1)
   })
 
   test('counts the alerts of each next step', () => {

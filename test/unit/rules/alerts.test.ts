@@ -201,9 +201,7 @@ describe('an alert with `for`', () => {
   })
 
   test('accepts a share of the cycle', async () => {
-    const rule = await aRule({}, { for: '10%' })
-
-    expect(play(rule, [YES]).steps[0]?.nextCheckAt).toBe(NOON + 3 * DAY)
+    expect(play(await aRule({}, { for: '10%' }), [YES]).steps[0]?.nextCheckAt).toBe(NOON + 3 * DAY)
   })
 })
 

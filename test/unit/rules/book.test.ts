@@ -12,9 +12,7 @@ const of = (isOne: (info: string) => boolean): [string, Block][] =>
   blocks.filter(({ info }) => isOne(info)).map((block) => [`line ${block.line}`, block])
 
 test('every block is run by a test', () => {
-  const others = blocks.filter(({ info }) => !/^(console|json( \S+)?|text)$/.test(info))
-
-  expect(others).toEqual([])
+  expect(blocks.filter(({ info }) => !/^(console|json( \S+)?|text)$/.test(info))).toEqual([])
   expect(blocks.filter(({ info }) => info === 'console').length).toBeGreaterThan(5)
 })
 
@@ -41,9 +39,7 @@ describe('a file at', () => {
 })
 
 test.each(of((info) => info === 'json'))('the part of a rule at %s is accepted', async (_, { text }) => {
-  const { faults } = await loadRuleSet([aFile(JSON.parse(`{${text}}`))])
-
-  expect(faults).toEqual([])
+  expect((await loadRuleSet([aFile(JSON.parse(`{${text}}`))])).faults).toEqual([])
 })
 
 test.each(of((info) => info === 'text'))('the life of an alert at %s has its phases', (_, { text }) => {

@@ -86,9 +86,7 @@ describe('the text of a rule file', () => {
   })
 
   test('is refused with a grace beyond any billing cycle', async () => {
-    const file = aFile({}, suspending('all', 'renewal', { grace: 'P367D' }))
-
-    expect(await faultsOf(file)).toMatchObject([
+    expect(await faultsOf(aFile({}, suspending('all', 'renewal', { grace: 'P367D' })))).toMatchObject([
       { pointer: '/event/params/suspend/grace', expected: 'at most 366 days' },
     ])
   })

@@ -138,8 +138,7 @@ describe('an alert with a ladder', () => {
   })
 
   test('is since when the step was reached', async () => {
-    const { states } = await told(monthly, [50, 60, 80])
-    expect(states.map(({ began, steppedAt }) => [began, steppedAt])).toEqual([
+    expect((await told(monthly, [50, 60, 80])).states.map(({ began, steppedAt }) => [began, steppedAt])).toEqual([
       [NOON, undefined],
       [NOON, undefined],
       [NOON, NOON + 2 * HOUR],

@@ -97,9 +97,7 @@ describe('loadRuleSet', () => {
 
   test('requires unique names that match the file', async () => {
     const misnamed = { ...aFile({ name: 'one' }), file: 'pool/two.json' }
-    const again = { ...aFile({ name: 'one' }), file: 'sim/one.json' }
-
-    expect(await faultsOf(misnamed, again)).toMatchObject([
+    expect(await faultsOf(misnamed, { ...aFile({ name: 'one' }), file: 'sim/one.json' })).toMatchObject([
       { file: 'pool/two.json', pointer: '/name', expected: '"two", the name of the file' },
       { file: 'sim/one.json', pointer: '/name', expected: 'a name of its own: pool/two.json has this one' },
     ])

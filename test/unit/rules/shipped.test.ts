@@ -51,9 +51,7 @@ describe('ruleFileSchema', () => {
     [RULE_SCHEMA, ruleFileSchema],
     ['shared-condition.schema.json', sharedConditionSchema],
   ])('equals %s as it is shipped', (file, schema) => {
-    const shipped = readFileSync(new URL(`../../../rules/${file}`, import.meta.url), 'utf8')
-
-    expect(JSON.parse(shipped)).toEqual(schema())
+    expect(JSON.parse(readFileSync(new URL(`../../../rules/${file}`, import.meta.url), 'utf8'))).toEqual(schema())
   })
 
   test.each(files.map(({ file, text }) => [file, text]))('accepts the shipped rule %s', (_, text) => {

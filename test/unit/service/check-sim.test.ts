@@ -36,9 +36,7 @@ describe('an activation code in the record of a SIM', () => {
     [7, 'no text'],
     [['LPA:1$smdp.example.com$S3CRET'], 'no text'],
   ])('is refused without being shown: %j', (esimQrPayload, words) => {
-    const fault = faultOf(checkImport({ iccid, type: 1, esimQrPayload }, now))
-
-    expect(fault).toBe(
+    expect(faultOf(checkImport({ iccid, type: 1, esimQrPayload }, now))).toBe(
       `esimQrPayload: got ${words}; expected LPA:1$host$matching-id, and then $OID or $$1 or $OID$1 where there is more`,
     )
   })

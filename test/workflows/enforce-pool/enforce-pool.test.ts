@@ -123,8 +123,7 @@ describeInSkippedTime('enforcement of a pool', (path) => {
     await untilSuspended(pool, [1])
     const { holdId } = await pool.state()
     await harness.skipTo(cycle.endsAt + MINUTE)
-    const { result } = await customer.ended(pool.id)
-    expect(result).toMatchObject({ held: 1, holdId, armed: 1 })
+    expect((await customer.ended(pool.id)).result).toMatchObject({ held: 1, holdId, armed: 1 })
     await soon(async () =>
       expect(await customer.inside('GET', '/internal/enforcement/holds?state=lapsed')).toMatchObject({
         data: [{ id: holdId }],

@@ -38,8 +38,7 @@ describe('provision-in-bulk on a Temporal server', () => {
     await soon(async () => expect(await list({ type: 'provision-and-activate' })).toEqual(children))
     expect(await list({ type: 'provision-in-bulk' })).toEqual([workflowId])
     expect(await list({ simId: 203 })).toEqual([provisionAndActivateId(TENANT, 203)])
-    const { items } = await harness.workflowClient.list({ tenantId: TENANT, simId: 203 }, page)
-    expect(items).toMatchObject([
+    expect((await harness.workflowClient.list({ tenantId: TENANT, simId: 203 }, page)).items).toMatchObject([
       { type: 'provision-and-activate', state: 'activated', input: { simId: 203, batchId: 'listed' } },
     ])
     const run = await harness.temporal.getHandle(provisionAndActivateId(TENANT, 203)).describe()

@@ -42,8 +42,7 @@ describeInSkippedTime('provision-in-bulk', (path) => {
     await harness.skipTo((await harness.now()) + 90_000)
 
     // Each run that met the outage tries again within a minute, and two go on at a time.
-    const { result } = await customer.ended(workflowId, 200)
-    expect(result).toMatchObject({ outcome: 'done', counts: { activated: 6 } })
+    expect((await customer.ended(workflowId, 200)).result).toMatchObject({ outcome: 'done', counts: { activated: 6 } })
     expect((await batchOf(id)).counts).toMatchObject({ activated: 6 })
     for (const sim of sims) expect(await harness.carrier.effects(sim.iccid)).toEqual(['provision', 'activate'])
   })

@@ -110,8 +110,7 @@ describe('/internal/workflows with a worker', async () => {
     workers.model.processing.add('provision')
     const first = await retry()
     await forget()
-    const second = await retry()
-    expect(second).toMatchObject({ status: 202, body: first.body })
+    expect(await retry()).toMatchObject({ status: 202, body: first.body })
 
     workers.model.processing.clear()
     await ended(line.workflowId)

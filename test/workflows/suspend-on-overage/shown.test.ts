@@ -40,8 +40,7 @@ describeInSkippedTime('a run of suspend-on-overage', (path) => {
     await result()
 
     const [failed, done] = run.model.tickets.filter(({ kind }) => kind === 'activate').map(({ id }) => id)
-    const steps = (await state()).steps.map(({ step, outcome, ticketId }) => [step, outcome, ticketId])
-    expect(steps).toEqual([
+    expect((await state()).steps.map(({ step, outcome, ticketId }) => [step, outcome, ticketId])).toEqual([
       ['grace', `passed at ${graceEndsAt}`, null],
       ['suspend/1', 'complete', ticketId('suspend')],
       ['activate/1', 'carrier_rejected: the carrier said no', failed],

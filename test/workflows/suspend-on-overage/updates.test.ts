@@ -15,9 +15,7 @@ describeInSkippedTime('updates of suspend-on-overage', (path) => {
       ['suspended', {}, 'activating', ['suspend:2', 'activate:2']],
     ] as const)('ends suspensions for the cycle in phase %s', async (phase, more, next, done) => {
       await reach(phase, more)
-      const updated = await update('resume', {})
-
-      expect(updated).toEqual({
+      expect(await update('resume', {})).toEqual({
         phase: next,
         graceEndsAt: null,
         until: 'renewal',
@@ -91,8 +89,7 @@ describeInSkippedTime('updates of suspend-on-overage', (path) => {
 
     test('keeps the SIM suspended over the month end', async () => {
       await reach('suspended')
-      const updated = await update('keepSuspended', {})
-      expect(updated).toEqual({
+      expect(await update('keepSuspended', {})).toEqual({
         phase: 'suspended',
         graceEndsAt: null,
         until: 'manual',
@@ -256,8 +253,7 @@ describeInSkippedTime('updates of suspend-on-overage', (path) => {
 
     expect(await update('extendGrace', { by: 'PT1H' }, 'the same')).toEqual(first)
     expect(await state()).toMatchObject({ graceEndsAt: iso(end + HOUR) })
-    const steps = (await state()).steps.filter(({ step }) => step === 'extendGrace')
-    expect(steps).toHaveLength(1)
+    expect((await state()).steps.filter(({ step }) => step === 'extendGrace')).toHaveLength(1)
   })
 
   test('take effect one after the other', async () => {
