@@ -22,13 +22,6 @@ describeInSkippedTime('provision-in-bulk', (path) => {
     (await customer.inside('GET', `/internal/provision-batches/${id}/sims${query}`)).sims
   const untilCounts = (id: string, wanted: object) =>
     soon(async () => expect((await batchOf(id)).counts).toMatchObject(wanted))
-  /** Makes the carrier hang on these lines. @returns ends that */
-  const stuckOn = (iccids: readonly (string | undefined)[]) => {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    harness.carrier.knobs.before = ({ iccid }) => (iccids.includes(iccid) ? promise : Promise.resolve())
-    return resolve
-  }
-
   // Must be the first test: once a run ends or continues as new during an activity, this server skips no more time.
   test('loses nothing while the service is away', async () => {
     const sims = await customer.unprovisioned(6)
@@ -75,7 +68,7 @@ describeInSkippedTime('provision-in-bulk', (path) => {
 
   test('finishes all others while a SIM is stuck', async () => {
     const sims = await customer.unprovisioned(8)
-    const letGo = stuckOn([sims[1]?.iccid])
+    const letGo = harness.carrier.hangOn(({ iccid }) => iccid === sims[1]?.iccid)
     let [under, most] = [0, 0]
     const { before } = harness.carrier.knobs
     harness.carrier.knobs.before = async (request) => {
@@ -125,7 +118,7 @@ describeInSkippedTime('provision-in-bulk', (path) => {
 
   test('cancels and undoes SIMs under way when cancelled', async () => {
     const sims = await customer.unprovisioned(6)
-    const letGo = stuckOn(sims.map(({ iccid }) => iccid))
+    const letGo = harness.carrier.hangOn(() => true)
     const { id, workflowId } = await start(sims, { parallel: 2 })
     await untilCounts(id, { running: 2, waiting: 4 })
     await soon(async () =>
@@ -159,7 +152,7 @@ describeInSkippedTime('provision-in-bulk', (path) => {
   test('waits for a run that others have begun', async () => {
     const sims = await customer.unprovisioned(3)
     const [there = { id: 0 }, elsewhere = { id: 0 }] = sims
-    const letGo = stuckOn(sims.slice(0, 2).map(({ iccid }) => iccid))
+    const letGo = harness.carrier.hangOn(({ iccid }) => iccid === sims[0]?.iccid || iccid === sims[1]?.iccid)
     await customer.start(there.id, poolId)
     await customer.start(elsewhere.id, await customer.plainPool('other'))
     const { id, workflowId } = await start(sims)
@@ -174,7 +167,7 @@ describeInSkippedTime('provision-in-bulk', (path) => {
 
   test('begins no SIM twice when retried after termination', async () => {
     const sims = await customer.unprovisioned(4)
-    const letGo = stuckOn([sims[1]?.iccid])
+    const letGo = harness.carrier.hangOn(({ iccid }) => iccid === sims[1]?.iccid)
     const { id, workflowId } = await start(sims, { parallel: 2 })
     await untilCounts(id, { activated: 3, running: 1 })
     await harness.runOf(workflowId).terminate('somebody pulls the plug')

@@ -1,6 +1,6 @@
 /** provision-and-activate on the real service: refusals, cancels in each state, outages, expired idempotency keys. */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { CarrierError, type CarrierRequest } from '../../../adapters/carrier/network.ts'
+import { CarrierError } from '../../../adapters/carrier/network.ts'
 import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
@@ -32,13 +32,6 @@ describeInSkippedTime('provision-and-activate on the real service', (path) => {
   /** Waits until the workflow shows that it waits for this. */
   const untilWaits = (sim: OneSim, what: RegExp) =>
     soon(async () => expect((await customer.workflow(sim.workflowId)).state?.waitsFor?.what).toMatch(what))
-  /** Makes the carrier hang on an operation. @returns ends that */
-  const hangOn = (operation: CarrierRequest['operation']) => {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    harness.carrier.knobs.before = (request) => (request.operation === operation ? promise : Promise.resolve())
-    return resolve
-  }
-
   describe('the check', () => {
     test('refuses a pool that is gone, and opens no ticket', async () => {
       const sim = await aSim()
@@ -84,7 +77,7 @@ describeInSkippedTime('provision-and-activate on the real service', (path) => {
 
   test('shows its timeline and applies the tag', async () => {
     const sim = await aSim()
-    const letGo = hangOn('activate')
+    const letGo = harness.carrier.hangOn(({ operation }) => operation === 'activate')
     await customer.inside('POST', START, { iccid: sim.iccid, poolId, tag: 'door 4' })
     await untilTickets(sim, ['provision/complete', 'activate/processing'])
     await untilWaits(sim, /^ticket /)
@@ -110,7 +103,7 @@ describeInSkippedTime('provision-and-activate on the real service', (path) => {
 
   test('waits for the open tickets of others', async () => {
     const sim = await aSim()
-    const letGo = hangOn('provision')
+    const letGo = harness.carrier.hangOn(({ operation }) => operation === 'provision')
     await customer.api('POST', '/api/tickets/provision', { simId: sim.id, poolId })
     await customer.start(sim.id, poolId)
     await untilWaits(sim, /^open tickets of SIM/)
@@ -145,7 +138,7 @@ describeInSkippedTime('provision-and-activate on the real service', (path) => {
 
     test('ends the wait for others’ tickets at once', async () => {
       const sim = await aSim()
-      const letGo = hangOn('provision')
+      const letGo = harness.carrier.hangOn(({ operation }) => operation === 'provision')
       await customer.api('POST', '/api/tickets/provision', { simId: sim.id, poolId })
       await customer.start(sim.id, poolId)
       await untilWaits(sim, /^open tickets of SIM/)
@@ -179,7 +172,7 @@ describeInSkippedTime('provision-and-activate on the real service', (path) => {
       const sim = await aSim()
       await customer.api('POST', '/api/tickets/provision', { simId: sim.id, poolId })
       await customer.untilSim(sim.id, { status: 2 })
-      const letGo = hangOn('activate')
+      const letGo = harness.carrier.hangOn(({ operation }) => operation === 'activate')
       await customer.start(sim.id, poolId)
       await untilTickets(sim, ['provision/complete', 'activate/processing'])
       await cancel(sim)
@@ -208,7 +201,7 @@ describeInSkippedTime('provision-and-activate on the real service', (path) => {
 
   test('returns the running run on a second start', async () => {
     const sim = await aSim()
-    const letGo = hangOn('provision')
+    const letGo = harness.carrier.hangOn(({ operation }) => operation === 'provision')
     const first = await customer.tryInside('POST', START, { simId: sim.id, poolId })
     await untilTickets(sim, ['provision/processing', 'activate/pending'])
 

@@ -135,20 +135,26 @@ async function startAll(path: string, closing: Closing) {
   const options = { rules, workflowClient, workflowOptions: OPTIONS, billingCycle: 'P1M', esim: ESIM, dependencies: [] }
   const api = await startApi({ ...anyPort, ...options, store, databaseUrl: database.url, logger: log })
   closing.push(api.close)
-  const [apiProxy, internalProxy] = [
-    await refreshingProxy(api.apiUrl, clock),
-    await refreshingProxy(api.internalUrl, clock),
-  ]
   /** The connection of activities to the service. A test can make it fail without its own requests failing. */
   const line = { fateOf: (_: string): Fate => 'through' }
-  const [workersApi, workersInternal] = [
-    await refreshingProxy(api.apiUrl, clock, (request) => line.fateOf(request)),
-    await refreshingProxy(api.internalUrl, clock, (request) => line.fateOf(request)),
-  ]
-  closing.push(apiProxy.stop, internalProxy.stop, workersApi.stop, workersInternal.stop)
+  const proxyTo = async (url: string, fateOf?: (request: string) => Fate) => {
+    const proxy = await refreshingProxy(url, clock, fateOf)
+    closing.push(proxy.stop)
+    return proxy.url
+  }
+  const ofWorkers = (request: string) => line.fateOf(request)
+  const [apiUrl, internalUrl] = [await proxyTo(api.apiUrl), await proxyTo(api.internalUrl)]
 
   /** Runs before each request to the carrier: a test makes the carrier slow, or changes a line without the service. */
   const carrierKnobs = { before: async (_: CarrierRequest): Promise<void> => {} }
+  /** Makes the carrier hang on these requests. @returns ends that */
+  const hangOn = (fits: (request: CarrierRequest) => boolean) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    carrierKnobs.before = async (request) => {
+      if (fits(request)) await promise
+    }
+    return resolve
+  }
   /** Rejects when the harness closes: what a test makes the carrier wait for may never come. */
   const over = Promise.withResolvers<never>()
   over.promise.catch(() => undefined)
@@ -186,8 +192,8 @@ async function startAll(path: string, closing: Closing) {
   closing.push(pump.stop)
   const worker = startTemporalWorker({
     ...at,
-    serviceUrl: workersApi.url,
-    internalUrl: workersInternal.url,
+    serviceUrl: await proxyTo(api.apiUrl, ofWorkers),
+    internalUrl: await proxyTo(api.internalUrl, ofWorkers),
     key,
     workflows: await workflowBundle(),
     log,
@@ -205,14 +211,14 @@ async function startAll(path: string, closing: Closing) {
     await pump.settled()
   }
   return {
-    apiUrl: apiProxy.url,
-    internalUrl: internalProxy.url,
+    apiUrl,
+    internalUrl,
     key,
     pump,
     line,
     /** For what would take too many requests. */
     store,
-    carrier: { ...outside, knobs: carrierKnobs },
+    carrier: { ...outside, knobs: carrierKnobs, hangOn },
     /** Starts the workflow that a tenant's Schedule starts when a cycle ends. */
     timer: (tenantId: string) => {
       const input = { tenantId, billingCycle: 'P1M' }
