@@ -5,7 +5,7 @@ import { describeInSkippedTime } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
 import { activitiesIn, signalsIn, tasksIn, untilLast } from './events.ts'
 import { useSkippingHarness } from './harness.ts'
-import { aSim, TENANT } from './model/service.ts'
+import { aSim, aSimOfPerson, TENANT } from './model/service.ts'
 import { fail } from './model/tickets.ts'
 
 describeInSkippedTime('provision-and-activate', (path) => {
@@ -50,11 +50,7 @@ describeInSkippedTime('provision-and-activate', (path) => {
   })
 
   test.each([
-    [
-      'suspended by a person',
-      aSim({ status: 2, suspension: { cause: 'user', workflowId: null, until: 'manual' } }),
-      'sim_state_conflict',
-    ],
+    ['suspended by a person', aSimOfPerson(), 'sim_state_conflict'],
     ['Active in another pool', aSim({ poolId: 8 }), 'sim_already_assigned'],
   ])('refuses a SIM that is %s', async (_, present, code) => {
     harness.model.sims.set(1, present)

@@ -4,11 +4,7 @@ import { smtpOutcome } from '../../../adapters/channels/mail/transport.ts'
 describe('smtpOutcome', () => {
   test.each([
     ['a wrong password', { code: 'EAUTH', command: 'AUTH PLAIN', responseCode: 535, response: '535 5.7.8 no' }, 'ours'],
-    [
-      'a blocked sender',
-      { code: 'EENVELOPE', command: 'RCPT TO', responseCode: 550, response: '550 5.7.1 blocked' },
-      'ours',
-    ],
+    ['a barred sender', { code: 'EENVELOPE', command: 'RCPT TO', responseCode: 550, response: '550 5.7.1 no' }, 'ours'],
     ['a policy on the mail', { command: 'DATA', responseCode: 550, response: '550 5.7.1 links' }, 'later'],
     ['a refused sender', { code: 'EENVELOPE', command: 'MAIL FROM', responseCode: 553, response: '553 no' }, 'ours'],
     ['a server that closes', { code: 'EPROTOCOL', command: 'CONN', responseCode: 421, response: '421 busy' }, 'ours'],

@@ -41,18 +41,12 @@ describe('alertSubject', () => {
     ['meter-012 has been silent for 3 d', ofType('silent', 'SIM meter-012 has been silent for 3 d. It is Active.')],
     ['Resolved: meter-012 was seen', ofType('silent', 'SIM meter-012 was seen. It is Active.', { kind: 'resolved' })],
     [STALE, ofType('usage-feed-silent', `${STALE}. Active SIMs: 3.`, { subject: ACME, level: LogLevel.Critical })],
-    [
-      'Decision needed: 31 held in North',
-      ofType('', 'Decision needed: 31 held in North. Rule x …', { subject: NORTH }),
-    ],
+    ['Decision needed: 31 held in North', ofType('', 'Decision needed: 31 held in North. Rule …', { subject: NORTH })],
     ['Not acknowledged: meter-012 180 kB over: suspended', aMeterOver({ kind: 'escalated' })],
     [`meter-012 ${OVER}: it has ended`, aMeterOver({ isOfEndedCycle: true, follows: 'it has ended' })],
     ['meter-012: Data at night', ofType('night', 'Data at night.')],
     ['meter-012: rule my-night', ofType('night', ' ')],
-    [
-      'Pool St. Mary is full',
-      ofType('full', 'Pool St. Mary is full. Go!', { subject: { ...NORTH, label: 'St. Mary' } }),
-    ],
+    ['Pool St. Ann is full', ofType('full', 'Pool St. Ann is full. Go!', { subject: { ...NORTH, label: 'St. Ann' } })],
   ])('says %s', (subject, alert) => {
     expect(alertSubject(alert)).toBe(subject)
     expect(subject.length).toBeLessThanOrEqual(SUBJECT_CHARS)
@@ -88,6 +82,7 @@ describe('gistOf', () => {
   const over = (id: number) => aMeterOver({ subject: { ...METER, id } })
   const near = (id: number) => aWarning({ subject: { ...METER, id } })
   const silent = (id: number) => ofType('silent', 'SIM x silent', { subject: { ...METER, id } })
+  const GRACES = ['graceStarted', 'graceEnding'] as const
   const gone = aWarning({ kind: 'resolved' })
   const times = <T>(n: number, make: (id: number) => T) => Array.from({ length: n }, (_, id) => make(id))
 
@@ -96,10 +91,7 @@ describe('gistOf', () => {
     ['5 SIMs near their limit, 3 silent, 1 resolved', [...times(5, near), ...times(3, silent), gone]],
     ['1 SIM over its limit, 1 pool near its limit', [over(1), aPoolAt(81)]],
     ['2 alerts resolved', [gone, { ...gone, key: 'another' }]],
-    [
-      '1 SIM in grace: suspended',
-      (['graceStarted', 'graceEnding'] as const).map((kind) => ({ ...over(1), kind, key: kind })),
-    ],
+    ['1 SIM in grace: suspended', GRACES.map((kind) => ({ ...over(1), kind, key: kind }))],
     ['1 decision needed, 1 SIM over its limit', [anAlert({ key: 'guard/3' }), over(1)]],
     ['1 billing cycle closed, 1 SIM in grace', [aSummary(), { ...over(1), kind: 'graceStarted' as const }]],
     ['2 SIMs of rule my-night', times(2, (id) => ofType('night', 'x', { subject: { ...METER, id } }))],

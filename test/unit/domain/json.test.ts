@@ -49,10 +49,7 @@ describe('readJson', () => {
     ['{"a":1', /^is no JSON: Expected ',' or '}' after property value in JSON at position 6/],
     ['', /^is no JSON: Unexpected end of JSON input$/],
     ['{"secret":xyz}', /^is no JSON: Unexpected token 'x'$/],
-    [
-      `{"secret":"${'s'.repeat(99)}",“a”:1}`,
-      /^is no JSON: Expected double-quoted property name in JSON at position 112/,
-    ],
+    [`{"secret":"${'s'.repeat(99)}",“a”:1}`, /^is no JSON: Expected double-quoted property name .* position 112/],
     ['{"a":\u00a01}', /^is no JSON: Unexpected token 'U\+00A0'$/],
     ['\uFEFF{}', /^is no JSON: Unexpected token 'U\+FEFF'$/],
     ['\u200b{}', /^is no JSON: Unexpected token 'U\+200B'$/],

@@ -87,12 +87,7 @@ describe('an alert with a ladder', () => {
       ['0:at-80/fired', '1:at-100/fired', '2:at-125/fired', '3:at-175/fired'],
     ],
     ['tells nothing anew on the way down', () => monthly, [100, 80, 50, 90, 101], ['0:at-100/fired']],
-    [
-      'resolves below the first step',
-      () => monthly,
-      [50, 80, 60, 49],
-      ['0:fired', '1:at-80/fired', '3:at-80/resolved'],
-    ],
+    ['resolves below the first', () => monthly, [50, 80, 60, 49], ['0:fired', '1:at-80/fired', '3:at-80/resolved']],
     [
       'begins anew with a return',
       () => monthly,
@@ -258,11 +253,7 @@ describe('the gate on ladders', () => {
     ['a suspension', aLadder({}, suspending('all')), ['/event/params/actions']],
     ['another step than an example says', aLadder({ examples: wrongStep }), ['/examples/0/step']],
     ['a step in an example without a ladder', aFile({ examples: wrongStep }), ['/examples/0/step']],
-    [
-      'a step in a message without a ladder',
-      aFile({}, { message: '{{usagePct}} {{step}}' }),
-      ['/event/params/message'],
-    ],
+    ['a step in a message, and no ladder', aFile({}, { message: '{{usagePct}} {{step}}' }), ['/event/params/message']],
     ['neither conditions nor ladder', aFile({ conditions: undefined }), ['/conditions']],
     ['no level', aFile({}, { level: undefined }), ['/event/params/level']],
   ])('names %s', async (_, file, pointers) => {

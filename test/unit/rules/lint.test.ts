@@ -38,11 +38,7 @@ describe('lintRules', () => {
   const named = (name: string) => leaf('poolName', 'equal', name)
   test.each<[string, RuleSource, string]>([
     ['a range with nothing in it', aFile(when(above('usagePct', 90), under('usagePct', 80))), 'impossible /conditions'],
-    [
-      'one value, left out',
-      aFile(when(above('usagePct', 80), leaf('usagePct', 'equal', 80))),
-      'impossible /conditions',
-    ],
+    ['one value left out', aFile(when(above('usagePct', 80), leaf('usagePct', 'equal', 80))), 'impossible /conditions'],
     ['more than the greatest', aFile(when(above('elapsedPct', 100), above('usagePct', 1))), 'impossible /conditions'],
     ['a group inside that contradicts', aFile({ conditions: contradicting }), 'impossible /conditions/any/1'],
     ['two texts at once', aFile(when(above('usagePct', 1), named('a'), named('b'))), 'impossible /conditions'],
@@ -52,27 +48,16 @@ describe('lintRules', () => {
     ['an early forecast', aFile(when(above('usagePct', 10), above('forecastPct', 100))), 'no-evidence /conditions'],
     ['silence without the feed', sim(when(above('silentPct', 5))), 'feed-blind /conditions'],
     ['hours', sim(when(SILENT_A_DAY, FRESH), HOURS), 'absolute-time /conditions/all/0'],
-    [
-      'a message without a figure',
-      aFile({}, { message: '{{poolName}} is full.' }),
-      'mute-message /event/params/message',
-    ],
+    ['a message without a figure', aFile({}, { message: '{{poolName}} full.' }), 'mute-message /event/params/message'],
     ['a suspension at once', aFile({}, { ...suspending('all'), level: 'Critical' }), 'unguarded /event/params'],
-    [
-      'a suspension at level Info',
-      aFile({}, { ...suspending('all'), for: '5%', level: 'Info' }),
-      'unguarded /event/params',
-    ],
+    ['a suspension as Info', aFile({}, { ...suspending('all'), for: '5%', level: 'Info' }), 'unguarded /event/params'],
   ])('finds %s', async (_, file, finding) => {
     expect(await found(file)).toEqual([`some-rule: ${finding}`])
   })
 
   test.each<[string, RuleSource]>([
     ['a range with something in it', aFile(when(above('usagePct', 80), under('usagePct', 90)))],
-    [
-      'alternatives that exclude each other',
-      aFile({ conditions: { any: [above('usagePct', 90), under('usagePct', 80)] } }),
-    ],
+    ['alternatives without overlap', aFile({ conditions: { any: [above('usagePct', 90), under('usagePct', 80)] } })],
     ['a comparison of what may be unknown', aFile(when(leaf('usagePct', 'greaterThanInclusive', 0)))],
     ['an episode that is kept firing', aFile(when(above('usagePct', 80)), { ...episode, keepFiring: 'PT1H' })],
     ['an end far from the beginning', aFile(when(above('usagePct', 80)), ENDS_FAR)],

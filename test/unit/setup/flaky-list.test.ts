@@ -21,11 +21,7 @@ test.each([
   ['an old line', LINE.replace('1a2b3c4', '5d6e7f8'), '61 commits old, at most 60'],
   ['a commit that is not there', LINE.replace('1a2b3c4', '9999999'), 'there is no commit 9999999'],
   ['a file that is not there', LINE.replace('main-job.test', 'gone.test'), 'there is no test/e2e/gone.test.ts'],
-  [
-    'a test that is not there',
-    LINE.replaceAll('plays the', 'stops the'),
-    "has no test 'main job > stops the main job'",
-  ],
+  ['a test that is gone', LINE.replaceAll('plays the', 'stops the'), "has no test 'main job > stops the main job'"],
   ['a line without a reason', `${FILE} > plays the main job`, "expected 'test/"],
 ])('refuses %s', (_, list, fault) => {
   expect(faultsOf(list, REPOSITORY)).toEqual([expect.stringContaining(fault)])

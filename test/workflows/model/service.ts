@@ -411,6 +411,9 @@ export const aSim = (sim: Partial<ModelSim> = {}): ModelSim => ({
   ...sim,
 })
 
+/** A SIM that a person has suspended. */
+export const aSimOfPerson = () => aSim({ status: 2, suspension: { cause: 'user', workflowId: null, until: 'manual' } })
+
 /** The start of a suspension by an overage. Its cycle ends in an hour. */
 export const aSuspension = (simId: number, cycleKey: string, more: Partial<SuspendOnOverageInput> = {}) => {
   const cycleEndsAt = new Date(Date.now() + 3_600_000).toISOString()

@@ -129,26 +129,11 @@ describe('simherd workflows start', () => {
     ['a SIM twice', () => startProvision(settings, { tenant, sim: 1, iccid: '1' }), 2, /got both/],
     ['a SIM that is not there', () => startProvision(settings, { tenant, sim: 999_999 }), 3, /There is no SIM 999999/],
     ['a grace that is none', () => startSuspend(settings, { tenant, sim: 1, grace: '2h' }), 2, /grace.*duration/],
-    [
-      'a dry run of no cycle',
-      () => startMonthEnd(settings, { tenant, cycle: '7', dryRun: true }),
-      3,
-      /cycle_not_found/,
-    ],
+    ['a dry run of no cycle', () => startMonthEnd(settings, { tenant, cycle: '7', dryRun: true }), 3, /not_found/],
     ['a cycle that has not ended', () => startMonthEnd(settings, { tenant, cycle: '2199-01' }), 4, /cycle_open/],
-    [
-      'a file that is not there',
-      () => startBulk(settings, '/nowhere.csv', { tenant }),
-      3,
-      /nowhere.csv cannot be read/,
-    ],
+    ['a file that is not there', () => startBulk(settings, '/nowhere.csv', { tenant }), 3, /csv cannot be read/],
     ['an instant that is none', () => startUndo(settings, { tenant, rule: 'r', since: 'noon' }), 2, /since/],
-    [
-      'a workflow that is not there',
-      () => showWorkflow(settings, `month-end-reprovision:${tenant}:x`, {}),
-      3,
-      /no workflow/,
-    ],
+    ['an absent workflow', () => showWorkflow(settings, `month-end-reprovision:${tenant}:x`, {}), 3, /no workflow/],
     ['an id that is none', () => showWorkflow(settings, 'seven', {}), 2, /got the id 'seven', expected one as/],
   ])('refuses %s with what it got and expected', async (_, call, exitCode, message) => {
     const failure = await failureOf(call())

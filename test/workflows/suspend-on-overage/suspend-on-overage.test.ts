@@ -1,10 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
-import { aSim } from '../model/service.ts'
+import { aSim, aSimOfPerson } from '../model/service.ts'
 import { SECOND, useSuspensions } from './harness.ts'
-
-const BY_PERSON = aSim({ status: 2, suspension: { cause: 'user', workflowId: null, until: 'manual' } })
 
 describeInSkippedTime('suspend-on-overage', (path) => {
   const run = useSuspensions(path)
@@ -240,7 +238,7 @@ describeInSkippedTime('suspend-on-overage', (path) => {
   })
 
   test.each([
-    ['suspended', () => run.model.sims.set(1, BY_PERSON)],
+    ['suspended', () => run.model.sims.set(1, aSimOfPerson())],
     ['passed over', () => Object.assign(run.model, { passedOver: true })],
   ])('ends for a SIM that a person has %s', async (_, act) => {
     act()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
-import { aSim } from '../model/service.ts'
+import { aSim, aSimOfPerson } from '../model/service.ts'
 import type { ModelTicket } from '../model/tickets.ts'
 import { DAY, useSuspensions } from './harness.ts'
 
@@ -94,7 +94,7 @@ describeInSkippedTime('suspend-on-overage with takeOver', (path) => {
   })
 
   test('ends when a person has suspended the SIM', async () => {
-    run.model.sims.set(1, aSim({ status: 2, suspension: { cause: 'user', workflowId: null, until: 'manual' } }))
+    run.model.sims.set(1, aSimOfPerson())
     await again()
 
     expect(await result()).toMatchObject({ outcome: 'personActed' })

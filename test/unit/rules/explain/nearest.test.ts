@@ -25,6 +25,7 @@ describe('the nearest miss', () => {
   const ABOVE_80 = all(leaf('usagePct', 'greaterThan', 80))
   const BELOW_80 = all(leaf('usagePct', 'lessThan', 80))
   const IS_ON = leaf('enableBurnRateAlerts', 'equal', true)
+  const OFF = { enableBurnRateAlerts: false }
   const BOTH = all(leaf('usagePct', 'greaterThanInclusive', 80), IS_ON)
   test.each<[string, Condition, Facts]>([
     ['usagePct rises by more than 4 %, above 80 %', ABOVE_80, { usagePct: 76 }],
@@ -32,15 +33,11 @@ describe('the nearest miss', () => {
     ['usagePct falls by more than 1 %, below 80 %', BELOW_80, { usagePct: 81 }],
     ['smsCount rises by 3 to 6', all(leaf('smsCount', 'greaterThan', 5)), { smsCount: 3 }],
     ['usagePct becomes known, above 80 %', ABOVE_80, { usagePct: null }],
-    ['enableBurnRateAlerts becomes true', all(IS_ON), { enableBurnRateAlerts: false }],
+    ['enableBurnRateAlerts becomes true', all(IS_ON), OFF],
     ['status becomes Active', all(leaf('status', 'equal', 1)), { status: 2 }],
     ['tag becomes van', all(leaf('tag', 'in', ['van', 'car'])), { tag: 'bus' }],
     ['tag becomes another than van', all(leaf('tag', 'notEqual', 'van')), { tag: 'van' }],
-    [
-      'usagePct rises by 10 % to 80 %, and enableBurnRateAlerts becomes true',
-      BOTH,
-      { usagePct: 70, enableBurnRateAlerts: false },
-    ],
+    ['usagePct rises by 10 % to 80 %, and enableBurnRateAlerts becomes true', BOTH, { usagePct: 70, ...OFF }],
   ])('is: %s', (expected, goal, facts) => {
     expect(words(goal, facts)).toEqual([expected])
   })
