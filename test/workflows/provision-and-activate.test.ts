@@ -20,6 +20,7 @@ describeInSkippedTime('provision-and-activate', (path) => {
     const { tag: _, ...rest } = input
     return harness.start('provision-and-activate', id, { ...rest, ...(tag === undefined ? {} : { tag }) })
   }
+  const ended = () => harness.ended(id)
   const sim = () => harness.model.sims.get(1)
   const tickets = () => harness.model.ticketsOf(1)
   const run = async (more?: More): Promise<ProvisionAndActivateResult> => (await start(more)).result()
@@ -65,10 +66,7 @@ describeInSkippedTime('provision-and-activate', (path) => {
     const result = await run()
 
     const failure = { step: 'activate', code: 'carrier_rejected', detail: 'the carrier said no' }
-    expect(result).toMatchObject({
-      outcome: 'compensated',
-      failure: { ...failure, ticketId: result.activateTicket },
-    })
+    expect(result).toMatchObject({ outcome: 'compensated', failure: { ...failure, ticketId: result.activateTicket } })
     expect(tickets()).toEqual(['provision:2', 'activate:3', 'unassign:2'])
     expect(sim()?.status).toBe(0)
   })
@@ -113,7 +111,7 @@ describeInSkippedTime('provision-and-activate', (path) => {
     await harness.workflowClient.cancel(id)
     await soon(() => expect(harness.model.calls('DELETE')).toBe(1))
     harness.model[at].clear()
-    expect(await harness.ended(id)).toMatchObject({
+    expect(await ended()).toMatchObject({
       status: 'cancelled',
       result: { outcome: 'cancelled' },
       state: { step: 'done' },
@@ -144,7 +142,7 @@ describeInSkippedTime('provision-and-activate', (path) => {
         harness.model.lostResponses = 1
       }
       await start({})
-      await harness.ended(id)
+      await ended()
 
       expect(signalsIn(await history())).toHaveLength(2)
       expect(activitiesIn(await history())).toEqual(['openBothTickets', 'readSim'])
@@ -223,10 +221,7 @@ describeInSkippedTime('provision-and-activate', (path) => {
     await harness.workflowClient.cancel(id)
     await soon(() => expect(harness.model.calls('DELETE')).toBe(2))
     harness.model[at].clear()
-    expect(await harness.ended(id)).toMatchObject({
-      status: 'cancelled',
-      result: { outcome: 'cancelled', failure: null },
-    })
+    expect(await ended()).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled', failure: null } })
     expect(tickets()).toEqual(wanted)
   })
 

@@ -226,12 +226,7 @@ describe('the shipped usage file, for the watchdog', () => {
       overShare: overShare.length,
       burning: burning.length,
       silent: silent.length,
-    }).toEqual({
-      atThreshold: 34,
-      overShare: 30,
-      burning: 46,
-      silent: 10,
-    })
+    }).toEqual({ atThreshold: 34, overShare: 30, burning: 46, silent: 10 })
     for (const firing of [atThreshold, overShare, burning, silent]) expect(firing.length).toBeLessThan(NEWLY_FIRING)
     for (const stopped of [own, suspendable]) expect(stopped.length).toBeLessThan(SUSPENDED)
   })

@@ -18,18 +18,20 @@ describeInSkippedTime('month-end-reprovision', (path) => {
   let n = 0
   let cycleKey = ''
   let endsAt = 0
+  let cycleEndsAt = ''
   beforeEach(async () => {
     n += 1
     cycleKey = `m${n}`
     endsAt = (await harness.env.currentTimeMs()) + HOUR
-    harness.model.cycles.push({ key: cycleKey, endsAt: new Date(endsAt).toISOString(), closedAt: null })
+    cycleEndsAt = new Date(endsAt).toISOString()
+    harness.model.cycles.push({ key: cycleKey, endsAt: cycleEndsAt, closedAt: null })
   })
 
   const monthEnd = (more: Partial<MonthEndInput> = {}) =>
     harness.start('month-end-reprovision', monthEndId(TENANT, cycleKey), {
       tenantId: TENANT,
       cycleKey,
-      cycleEndsAt: new Date(endsAt).toISOString(),
+      cycleEndsAt,
       closeAfter: 'PT6H',
       pageSize: 2,
       parallel: 2,
@@ -38,18 +40,16 @@ describeInSkippedTime('month-end-reprovision', (path) => {
     } satisfies MonthEndInput)
   const suspend = async (simId: number) => {
     harness.model.sims.set(simId, aSim())
-    const start = aSuspension(simId, cycleKey, { cycleEndsAt: new Date(endsAt).toISOString() })
+    const start = aSuspension(simId, cycleKey, { cycleEndsAt })
     await harness.workflowClient.signalWithStart(start)
     await harness.untilState(start.workflowId, { phase: 'suspended' })
   }
-  const queueMoves = (...simIds: number[]) => {
-    for (const id of simIds)
-      harness.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
+  const queue = (unassign: boolean, simIds: readonly number[]) => {
+    const change = { poolId: unassign ? null : 9, tariffId: null, unassign }
+    for (const id of simIds) harness.model.sims.set(id, aSim({ change }))
   }
-  const queueUnassigns = (...simIds: number[]) => {
-    for (const id of simIds)
-      harness.model.sims.set(id, aSim({ change: { poolId: null, tariffId: null, unassign: true } }))
-  }
+  const queueMoves = (...simIds: number[]) => queue(false, simIds)
+  const queueUnassigns = (...simIds: number[]) => queue(true, simIds)
 
   test('begins queued changes in batches, unassignments first', async () => {
     queueMoves(1, 2, 3)
@@ -62,13 +62,9 @@ describeInSkippedTime('month-end-reprovision', (path) => {
       renewed: 0,
       statement: true,
     })
-    expect(harness.model.tickets.map((t) => t.kind)).toEqual([
-      ...Array(3).fill('unassign'),
-      ...Array(3).fill('provision'),
-    ])
-    expect(harness.model.tickets.map((t) => t.body['effectiveAt'])).toEqual(
-      Array(6).fill(new Date(endsAt).toISOString()),
-    )
+    const kinds = [...Array(3).fill('unassign'), ...Array(3).fill('provision')]
+    expect(harness.model.tickets.map(({ kind }) => kind)).toEqual(kinds)
+    expect(harness.model.tickets.map((t) => t.body['effectiveAt'])).toEqual(Array(6).fill(cycleEndsAt))
     expect(harness.model.tickets.at(-1)?.body).toMatchObject({ poolId: 9, cause: { by: 'month-end', cycle: cycleKey } })
     expect([...harness.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1, 1, 0, 0, 0])
     expect(harness.model.calls('/changes/apply')).toBe(4)

@@ -27,6 +27,7 @@ describeInSkippedTime('provision-and-activate on the real service', (path) => {
   const tickets = (sim: OneSim) => customer.tickets(sim.id)
   const untilTickets = (sim: OneSim, wanted: readonly string[]) =>
     soon(async () => expect(await tickets(sim)).toEqual(wanted))
+  const ended = (sim: OneSim) => customer.ended(sim.workflowId)
   const cancel = (sim: OneSim) => customer.inside('POST', `/internal/workflows/${sim.workflowId}/cancel`)
   const effects = (sim: OneSim) => harness.carrier.effects(sim.iccid)
   /** Waits until the workflow shows that it waits for this. */
@@ -67,7 +68,7 @@ describeInSkippedTime('provision-and-activate on the real service', (path) => {
       await customer.api('DELETE', `/api/pools/${gone}`)
       harness.line.fateOf = () => 'through'
 
-      const { result, state } = await customer.ended(sim.workflowId)
+      const { result, state } = await ended(sim)
       const code = 'pool_not_found'
       expect(result).toMatchObject({ outcome: 'failed', failure: { step: 'provision', code, ticketId: null } })
       expect(state.steps).toMatchObject([{ step: 'check', outcome: expect.stringContaining(code) }])
@@ -92,12 +93,12 @@ describeInSkippedTime('provision-and-activate on the real service', (path) => {
     })
     letGo()
 
-    const ended = await customer.ended(sim.workflowId)
-    expect(ended.state.steps.slice(2)).toMatchObject([
+    const last = (await ended(sim)).state
+    expect(last.steps.slice(2)).toMatchObject([
       { step: 'activate', outcome: 'complete', ticketId: state.activateTicket },
       { step: 'read back', outcome: 'Active' },
     ])
-    expect(ended.state.waitsFor).toBeNull()
+    expect(last.waitsFor).toBeNull()
     expect(await customer.sim(sim.id)).toMatchObject({ status: 1, poolId, tag: 'door 4' })
   })
 
@@ -109,15 +110,13 @@ describeInSkippedTime('provision-and-activate on the real service', (path) => {
     await untilWaits(sim, /^open tickets of SIM/)
     letGo()
 
-    expect(await customer.ended(sim.workflowId)).toMatchObject({
-      result: { outcome: 'activated', provisionTicket: null },
-    })
+    expect(await ended(sim)).toMatchObject({ result: { outcome: 'activated', provisionTicket: null } })
     expect(await tickets(sim)).toEqual(BOTH)
   })
 
   describe('a cancel', () => {
     const isCancelled = async (sim: OneSim) => {
-      const { status, result } = await customer.ended(sim.workflowId)
+      const { status, result } = await ended(sim)
       expect({ status, result }).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled', failure: null } })
       expect(await customer.sim(sim.id)).toMatchObject({ status: 0, poolId: null })
     }
@@ -144,7 +143,7 @@ describeInSkippedTime('provision-and-activate on the real service', (path) => {
       await untilWaits(sim, /^open tickets of SIM/)
       await cancel(sim)
 
-      expect(await customer.ended(sim.workflowId)).toMatchObject({ status: 'cancelled' })
+      expect(await ended(sim)).toMatchObject({ status: 'cancelled' })
       letGo()
       await untilTickets(sim, ['provision/complete'])
     })
@@ -161,7 +160,7 @@ describeInSkippedTime('provision-and-activate on the real service', (path) => {
       await cancel(sim)
       slow.resolve()
 
-      expect(await customer.ended(sim.workflowId)).toMatchObject({
+      expect(await ended(sim)).toMatchObject({
         status: 'completed',
         result: { outcome: 'compensated', failure: { step: 'activate', code: 'line_barred' } },
       })
@@ -178,23 +177,17 @@ describeInSkippedTime('provision-and-activate on the real service', (path) => {
       await cancel(sim)
       letGo()
 
-      expect(await customer.ended(sim.workflowId)).toMatchObject({
-        status: 'completed',
-        result: { outcome: 'activated' },
-      })
+      expect(await ended(sim)).toMatchObject({ status: 'completed', result: { outcome: 'activated' } })
       expect(await customer.sim(sim.id)).toMatchObject({ status: 1, poolId })
     })
 
     test('changes nothing after the end', async () => {
       const sim = await aSim()
       await customer.start(sim.id, poolId)
-      await customer.ended(sim.workflowId)
+      await ended(sim)
 
       await customer.tryInside('POST', `/internal/workflows/${sim.workflowId}/cancel`)
-      expect(await customer.ended(sim.workflowId)).toMatchObject({
-        status: 'completed',
-        result: { outcome: 'activated' },
-      })
+      expect(await ended(sim)).toMatchObject({ status: 'completed', result: { outcome: 'activated' } })
       expect(await customer.sim(sim.id)).toMatchObject({ status: 1, poolId })
     })
   })
@@ -207,7 +200,7 @@ describeInSkippedTime('provision-and-activate on the real service', (path) => {
 
     const second = await customer.tryInside('POST', START, { simId: sim.id, poolId })
     letGo()
-    await customer.ended(sim.workflowId)
+    await ended(sim)
 
     expect(first).toMatchObject({ status: 202, body: { status: 'running' } })
     expect(second).toEqual({ status: 200, body: first.body })
@@ -220,11 +213,11 @@ describeInSkippedTime('provision-and-activate on the real service', (path) => {
       if (operation === 'activate') throw new CarrierError('no', { code: 'line_barred', retryable: false })
     }
     await customer.start(sim.id, poolId)
-    const first = await customer.ended(sim.workflowId)
+    const first = await ended(sim)
     harness.carrier.knobs.before = async () => {}
     await customer.start(sim.id, poolId)
 
-    const second = await customer.ended(sim.workflowId)
+    const second = await ended(sim)
     expect(second).toMatchObject({ result: { outcome: 'activated' } })
     expect(second.result.provisionTicket).not.toBe(first.result.provisionTicket)
     expect(second.runId).not.toBe(first.runId)
@@ -238,7 +231,7 @@ describeInSkippedTime('provision-and-activate on the real service', (path) => {
     expect(await customer.workflow(sim.workflowId)).toMatchObject({ status: 'running' })
     letGo()
 
-    expect(await customer.ended(sim.workflowId)).toMatchObject({ result: { outcome: 'activated', failure: null } })
+    expect(await ended(sim)).toMatchObject({ result: { outcome: 'activated', failure: null } })
     const history = await harness.runOf(sim.workflowId).fetchHistory()
     expect(activitiesIn(history)).toEqual(['openBothTickets', 'readSim'])
     expect(signalsIn(history)).toHaveLength(1)
@@ -269,7 +262,7 @@ describeInSkippedTime('provision-and-activate on the real service', (path) => {
       harness.line.fateOf = () => 'through'
       await harness.skipTo((await harness.now()) + 2 * MINUTE)
 
-      const { result } = await customer.ended(sim.workflowId)
+      const { result } = await ended(sim)
       expect(result).toMatchObject({ outcome: 'activated', failure: null })
       expect(result[`${kind}Ticket`]).toEqual(expect.any(String))
       expect(await tickets(sim)).toEqual(BOTH)

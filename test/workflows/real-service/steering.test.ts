@@ -1,7 +1,7 @@
-/** Steering workflows over the internal interface, on the development server, with and without a worker. */
+/** Steering workflows over the internal interface, on the development server. */
 import { sql } from 'kysely'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { enforcePoolId, provisionAndActivateId } from '../../../domain/temporal/ids.ts'
+import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { activeSim } from '../../api/full-tenant.ts'
 import { aPool, aSim, useHarness } from '../../api/harness.ts'
 import { soon } from '../../setup/soon.ts'
@@ -190,46 +190,5 @@ describe('/internal/workflows with a worker', async () => {
     expect(summary).toMatch(/^the end of the grace period: /)
     await post(`/${body.workflowId}/cancel`)
     await ended(body.workflowId)
-  })
-})
-
-describe('/internal/workflows without a worker', async () => {
-  const door = await useTemporal()
-  const harness = useHarness({ workflowClient: door.workflowClient })
-  async function aRun() {
-    const poolId = await aPool(harness.tenant)
-    const estate = { ...harness, harness, poolId, word: 'w', firstId: 1, iccidPrefix: '894450017300' }
-    const { id: simId } = await activeSim(estate)
-    const { body } = await harness.tenant.inside('POST', '/internal/workflows/suspend-on-overage', { simId })
-    return { simId, workflowId: body.workflowId as string }
-  }
-
-  test('shows a run and zero workers', async () => {
-    const { workflowId, simId } = await aRun()
-
-    expect((await harness.tenant.inside('GET', `/internal/workflows/${workflowId}`)).body).toMatchObject({
-      status: 'running',
-      state: null,
-      input: { simId },
-    })
-    expect((await harness.tenant.inside('GET', `/internal/workflows/${workflowId}/pending`)).body).toMatchObject({
-      workers: 0,
-      task: { attempt: 1, scheduledAt: expect.any(String), lastFailure: null },
-      activities: [],
-    })
-  })
-
-  test('accepts each signal of enforce-pool', async () => {
-    const [poolId, cycleKey] = [await aPool(harness.tenant), '2026-11']
-    const workflowId = enforcePoolId(harness.tenant.id, poolId, cycleKey)
-    const rule = { rule: 'pool-overage', ruleFile: 'pool/pool-overage.json', target: 'self', grace: 'PT0S' } as const
-    const subject = { tenantId: harness.tenant.id, poolId, cycleKey, cycleEndsAt: '2026-12-01T00:00:00Z' }
-    const input = { ...subject, ...rule, until: 'renewal' } as const
-    await door.workflowClient.start({ type: 'enforce-pool', workflowId, input })
-
-    for (const name of ['overLimit', 'cleared', 'standDown', 'guardReleased', 'guardDiscarded']) {
-      const { status } = await harness.tenant.inside('POST', `/internal/workflows/${workflowId}/signals/${name}`)
-      expect([name, status]).toEqual([name, 202])
-    }
   })
 })
