@@ -6,6 +6,7 @@ import { aFile, examplesOf, leaf } from './samples.ts'
 const set = async (...files: ReturnType<typeof aFile>[]) => (await loadStoredRules(files)).rules
 const above = (fact: string, value: number) => leaf(fact, 'greaterThan', value)
 const when = (...all: unknown[]) => aFile({ conditions: { all } })
+const differs = (aspect: string, field: string, before: string[], after: string[]) => ({ aspect, field, before, after })
 const [five, eighty] = [above('usageMB', 5), above('usagePct', 80)]
 
 describe('diffRules', () => {
@@ -33,12 +34,6 @@ describe('diffRules', () => {
       { level: 'Critical', message: 'Pool {{poolName}} is full.' },
     )
 
-    const differs = (aspect: string, field: string, was: string[], is: string[]) => ({
-      aspect,
-      field,
-      before: was,
-      after: is,
-    })
     expect(diffRules(await set(before), await set(after))).toEqual([
       {
         name: 'some-rule',

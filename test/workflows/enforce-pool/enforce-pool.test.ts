@@ -16,7 +16,7 @@ describeInSkippedTime('enforcement of a pool', (path) => {
 
   /** A pool of which all SIMs are suspended, with 100 MB and a usage for each. The last takes it over its capacity. */
   async function aPool(...megabytes: number[]) {
-    const poolId = await customer.pool('all', await customer.dynamicTariff(100), 1)
+    const poolId = await customer.sharedPool('all')
     const sims = await customer.active(megabytes.length, poolId)
     for (const [i, usage] of megabytes.entries()) await customer.usage(sims[i] ?? 0, usage)
     const id = enforcePoolId(customer.tenantId, poolId, cycle.key)

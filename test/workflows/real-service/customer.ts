@@ -54,6 +54,13 @@ export async function aCustomer(harness: RealService) {
     return run
   }
 
+  const aPool = async (name: string, type: 0 | 1, allowanceMB: number): Promise<number> => {
+    const terms = { baseTariffBytes: allowanceMB * MB, ...FEES }
+    const tariff = { displayName: name, type, [type === 0 ? 'standardTariff' : 'dynamicPoolTariff']: terms }
+    const { id: tariffId } = await inside('POST', '/internal/tariffs', tariff)
+    return (await api('POST', '/api/pools', { name, type, tariffId, watchdogMode: 2 })).id
+  }
+
   const customer = {
     tenantId,
     api,
@@ -69,19 +76,9 @@ export async function aCustomer(harness: RealService) {
         return run
       }, seconds),
     /** A Standard pool in Enforce mode. @param allowanceMB of each SIM */
-    plainPool: async (name = 'plain', allowanceMB = 100): Promise<number> =>
-      customer.pool(name, await customer.standardTariff(allowanceMB)),
-    standardTariff: async (allowanceMB: number): Promise<number> => {
-      const standardTariff = { baseTariffBytes: allowanceMB * MB, ...FEES }
-      return (await inside('POST', '/internal/tariffs', { displayName: 'S', type: 0, standardTariff })).id
-    },
-    dynamicTariff: async (allowanceMB: number): Promise<number> => {
-      const dynamicPoolTariff = { baseTariffBytes: allowanceMB * MB, ...FEES }
-      return (await inside('POST', '/internal/tariffs', { displayName: 'D', type: 1, dynamicPoolTariff })).id
-    },
-    /** A pool in Enforce mode. @param type must be that of the tariff */
-    pool: async (name: string, tariffId: number, type: 0 | 1 = 0): Promise<number> =>
-      (await api('POST', '/api/pools', { name, type, tariffId, watchdogMode: 2 })).id,
+    plainPool: (name = 'plain', allowanceMB = 100) => aPool(name, 0, allowanceMB),
+    /** A Dynamic pool in Enforce mode, with 100 MB for each SIM. */
+    sharedPool: (name: string) => aPool(name, 1, 100),
     unprovisioned: async (count: number): Promise<{ id: number; iccid: string }[]> => {
       const sims = Array.from({ length: count }, () => ({ iccid: String(iccids++) }))
       return (await inside('POST', '/internal/sims', { sims })).created

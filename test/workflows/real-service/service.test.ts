@@ -113,7 +113,7 @@ describeInSkippedTime('workflows on the real service', (path) => {
 
     test('suspends a pool’s largest user until capacity grows', async () => {
       const cycle = await harness.skipToMonth(10)
-      const poolId = await customer.pool('shared', await customer.dynamicTariff(100), 1)
+      const poolId = await customer.sharedPool('shared')
       const [large = 0, small = 0] = await customer.active(2, poolId)
       await customer.usage(small, 90)
       await customer.usage(large, 150)
