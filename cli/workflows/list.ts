@@ -1,8 +1,8 @@
 /** `simherd workflows list` */
 
-import type { RunStatus } from '../../domain/workflows/workflow.ts'
 import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { WorkflowType } from '../../domain/temporal/ids.ts'
+import type { RunStatus } from '../../domain/workflows/workflow.ts'
 import { forTenant } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
 import { at } from '../instant.ts'

@@ -75,11 +75,7 @@ async function noticeOf(tx: TenantTx, scope: GuardScope, news: HeldNews): Promis
     tenantId: tx.tenantId,
     tenantName: tenant?.name ?? '',
     timeZone,
-    rule: {
-      name: rule,
-      file: (await activeRuleSet(tx))?.files.find((one) => one.file.endsWith(`/${rule}.json`))?.file ?? '',
-      version,
-    },
+    rule: { name: rule, file, version },
     subject: poolId === null ? { kind: 'tenant', id: tx.tenantId, label } : { kind: 'pool', id: poolId, label },
     since: at,
     facts: { usageMB: null, limitMB: null, usagePct: null, overageMB: null },

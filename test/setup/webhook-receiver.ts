@@ -6,8 +6,8 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { createServer as createHttps } from 'node:https'
-import type { WebhookEvent } from '../../domain/notifications/event.ts'
 import { onTestFinished } from 'vitest'
+import type { WebhookEvent } from '../../domain/notifications/event.ts'
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts'
 import { listenAnywhere } from './listen.ts'
 

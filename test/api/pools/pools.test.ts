@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { listPoolSims } from '../../../service/sims/rows/sims.ts'
+import { listPoolSims } from '../../../service/sims/rows/sim-reads.ts'
 import { KEYSET_PAGE } from '../../../store/keyset-pages.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { byHand } from '../../setup/estate.ts'

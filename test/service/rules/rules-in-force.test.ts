@@ -130,6 +130,18 @@ describe('a rule set that this build refuses', () => {
     expect(await world.rows(sql`select id from events`)).toEqual(before)
   })
 
+  test('makes processes unready until it is replaced', async () => {
+    const world = await aWatchedSim()
+    const { name, check } = rulesDependency(world.store, rulesInForce())
+    const version = await accepted(world)
+    const refused = await check().catch((error: unknown) => String(error))
+    await activateRules(world.store, shipped, 'the tests')
+
+    expect(name).toBe('rules')
+    expect(refused).toMatch(new RegExp(`version ${version} .*usageShareToday.*version ${version - 1} stays in force`))
+    expect(await check()).toBe(`version ${version - 1} is in force`)
+  })
+
   test('is gone by without a hand in a build that takes it', async () => {
     const world = await aWatchedSim()
     await world.useBytes(101 * MB)
