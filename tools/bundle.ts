@@ -1,7 +1,7 @@
 /** Bundles the workflows before a worker starts: `npm run build` writes dist/workflows.js, for WORKFLOW_BUNDLE. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { bundleHeader, bundleWorkflows } from '../worker/workflow-bundle.ts'
+import { bundleHeader, bundleWorkflows } from '../worker/bundle-workflows.ts'
 
 const folder = fileURLToPath(new URL('../dist/', import.meta.url))
 await mkdir(folder, { recursive: true })

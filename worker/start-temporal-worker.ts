@@ -14,7 +14,7 @@ export interface TemporalWorkerOptions extends ServiceAddress {
   readonly address: string
   readonly namespace: string
   readonly log: Logger
-  /** The workflows' bundle, from worker/workflow-bundle.ts. */
+  /** The workflows' bundle, from worker/bundle-workflows.ts. */
   readonly workflows: string
   /** How long running activities may go on at shutdown, in milliseconds. Default: 10,000. */
   readonly shutdownGraceMs?: number

@@ -16,11 +16,11 @@ import { clockDependency } from '../process/clock-dependency.ts'
 import { databaseDependency, rulesDependency, startHealth } from '../process/health.ts'
 import { readRuleFiles } from '../process/rule-files.ts'
 import type { Settings } from '../process/settings.ts'
+import { bundleWorkflows, readBundle } from './bundle-workflows.ts'
 import { carrierDependency } from './carrier-dependency.ts'
 import { startTemporalWorker, type TemporalWorker } from './start-temporal-worker.ts'
 import { openParts, startWork } from './start-work.ts'
 import { keyIsTaken, workersKey } from './workers-key.ts'
-import { bundleWorkflows, readBundle } from './workflow-bundle.ts'
 
 /**
  * Starts a worker.

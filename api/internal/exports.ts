@@ -1,6 +1,6 @@
 /** Every list as a CSV file: the columns of the public objects, the filters of the public lists, all pages in one. */
 import { Type } from 'typebox'
-import { WatchdogLogEntry, WatchdogLogQuery } from '../../domain/alerts/log-entry.ts'
+import { WatchdogLogEntry, WatchdogLogQuery } from '../../domain/alerts/watchdog-log-entry.ts'
 import { Event, EventQuery } from '../../domain/event.ts'
 import { filterOf, Order, OrderQuery } from '../../domain/orders/order.ts'
 import { Pool } from '../../domain/pools/pool.ts'

@@ -1,6 +1,6 @@
 /** Schemas that have a name of their own in the document. */
 import type { TSchema } from 'typebox'
-import { WatchdogLogEntry } from '../../domain/alerts/log-entry.ts'
+import { WatchdogLogEntry } from '../../domain/alerts/watchdog-log-entry.ts'
 import { PoolEnforcement, SimEnforcement } from '../../domain/enforcement/enforcement.ts'
 import { Event } from '../../domain/event.ts'
 import { CycleInfo } from '../../domain/month-end/month-end.ts'

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { Type } from 'typebox'
-import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/alerts/log-entry.ts'
+import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/alerts/watchdog-log-entry.ts'
 import { pageOf } from '../../domain/page.ts'
 import { NewPool, Pool, PoolMetadata, PoolQuery, PoolUpdate, poolMetadata } from '../../domain/pools/pool.ts'
 import { IdResponse } from '../../domain/schema.ts'

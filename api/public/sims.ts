@@ -1,4 +1,4 @@
-import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/alerts/log-entry.ts'
+import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/alerts/watchdog-log-entry.ts'
 import { pageOf } from '../../domain/page.ts'
 import { IdResponse } from '../../domain/schema.ts'
 import {

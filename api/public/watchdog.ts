@@ -3,7 +3,7 @@ import {
   WatchdogLogQuery,
   WatchdogMetadata,
   watchdogMetadata,
-} from '../../domain/alerts/log-entry.ts'
+} from '../../domain/alerts/watchdog-log-entry.ts'
 import { pageOf } from '../../domain/page.ts'
 import { pageOfLog } from '../../service/alerts/rows/log.ts'
 import { publicRoutes } from '../http/declare-routes.ts'

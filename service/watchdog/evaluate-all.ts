@@ -17,7 +17,7 @@ import { lockAlerts } from '../alerts/rows/alerts.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
 import { keepUnclosed } from '../usage/rows/cycles.ts'
 import type { DecidedCounts, EvaluationScope } from './evaluation-options.ts'
-import { readBatch, readSituation } from './read-facts.ts'
+import { readBatch, readSituation } from './read-batch.ts'
 import { writeDecisions } from './write-decisions.ts'
 
 /** Subjects in a transaction. Enough to make set-wise statements pay, few enough to be done quickly. */

@@ -18,7 +18,7 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { simsWithAlerts } from '../alerts/rows/alerts.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
 import { sumPools } from '../usage/rows/pool-totals.ts'
-import type { Situation } from './read-facts.ts'
+import type { Situation } from './read-batch.ts'
 import { allowances, type PoolOfLimits, poolsOfSims, type Range } from './rows/facts.ts'
 import { eachLine, readSimLines, SimLine } from './rows/sim-lines.ts'
 

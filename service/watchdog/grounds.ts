@@ -12,7 +12,7 @@ import { factsReadBy, type LeafExplanation } from '../../rules/engine/evaluate-s
 import { leavesOn } from '../../rules/explain/leaves.ts'
 import type { Facts } from '../../rules/facts.ts'
 import type { Stage } from '../../rules/rule-file.ts'
-import type { EvaluationBatch } from './read-facts.ts'
+import type { EvaluationBatch } from './read-batch.ts'
 
 /** Instants are epoch milliseconds. */
 export interface Grounds {

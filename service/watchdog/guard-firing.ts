@@ -14,7 +14,7 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { pass } from '../enforcement/guard.ts'
 import { addHeld, holdStates } from '../enforcement/rows/guard.ts'
 import { tellHold, tellMoreOfHold } from '../enforcement/tell-hold.ts'
-import type { EvaluationBatch } from './read-facts.ts'
+import type { EvaluationBatch } from './read-batch.ts'
 
 /** Reads the decisions of persons about held alerts. Lapsed ones ask again. */
 export async function readAnswers(tx: TenantTx, alerts: readonly StoredAlert[]): Promise<GuardAnswers> {

@@ -28,7 +28,7 @@ import {
   readTenant,
   type Situation,
   type Width,
-} from './read-facts.ts'
+} from './read-batch.ts'
 import { signalFor, signalsAgainAt, wishedOf } from './reconcile.ts'
 import type { Range } from './rows/facts.ts'
 

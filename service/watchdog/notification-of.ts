@@ -14,7 +14,7 @@ import type { SubjectFacts } from '../../rules/alerts/subject.ts'
 import type { Telling } from '../../rules/alerts/telling.ts'
 import type { LeafExplanation } from '../../rules/engine/evaluate-subject.ts'
 import { factsOf } from '../../rules/facts.ts'
-import type { EvaluationBatch } from './read-facts.ts'
+import type { EvaluationBatch } from './read-batch.ts'
 
 export interface Notice extends Evaluation {
   readonly telling: Telling

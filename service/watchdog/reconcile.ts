@@ -24,7 +24,7 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { endPermits, lockGuard } from '../enforcement/rows/permits.ts'
 import { noteWould, type WouldSuspendRow } from '../enforcement/rows/would.ts'
 import type { EvaluationOptions } from './evaluation-options.ts'
-import type { EvaluationBatch, Situation } from './read-facts.ts'
+import type { EvaluationBatch, Situation } from './read-batch.ts'
 
 /** `would`: only logged, as a suspension that would have happened. The others are signals. */
 type Signal = AlertSignal | 'would'

@@ -25,7 +25,7 @@ import { insertShadowEntries, type NewShadowEntry } from '../alerts/rows/shadow-
 import type { EvaluationOptions } from './evaluation-options.ts'
 import { type Grounds, groundsOf, keptGrounds } from './grounds.ts'
 import { FEED_SILENT, notificationOf } from './notification-of.ts'
-import type { EvaluationBatch } from './read-facts.ts'
+import type { EvaluationBatch } from './read-batch.ts'
 
 interface TellingEntry {
   readonly telling: Telling

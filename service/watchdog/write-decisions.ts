@@ -19,7 +19,7 @@ import { poolNames } from '../pools/rows/pools.ts'
 import { simLabels } from '../sims/rows/sims.ts'
 import type { DecidedCounts, EvaluationOptions } from './evaluation-options.ts'
 import { guardFiring, readAnswers } from './guard-firing.ts'
-import type { EvaluationBatch } from './read-facts.ts'
+import type { EvaluationBatch } from './read-batch.ts'
 import { type ReconcileResult, reconcile, type SentSignal } from './reconcile.ts'
 import { tellAll } from './tell-all.ts'
 

@@ -17,7 +17,7 @@ import { poolEnforcement, simEnforcement } from '../../service/enforcement/read-
 import { createPool } from '../../service/pools/create-pool.ts'
 import { importSims } from '../../service/sims/import-sims.ts'
 import { createTariff } from '../../service/tariffs/create-tariff.ts'
-import { readSituation, readSubjects } from '../../service/watchdog/read-facts.ts'
+import { readSituation, readSubjects } from '../../service/watchdog/read-batch.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { ExampleMonth, MonthRecord } from './example-month.ts'
 import { complete, type Harness } from './harness.ts'

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { bundleHeader, bundleWorkflows } from '../../worker/workflow-bundle.ts'
+import { bundleHeader, bundleWorkflows } from '../../worker/bundle-workflows.ts'
 import { share } from './shared.ts'
 
 declare module 'vitest' {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { WORKFLOW_TYPES } from '../../domain/temporal/ids.ts'
-import { bundledSources, bundleHeader, bundleWorkflows, readBundle } from '../../worker/workflow-bundle.ts'
+import { bundledSources, bundleHeader, bundleWorkflows, readBundle } from '../../worker/bundle-workflows.ts'
 import * as workflows from '../../workflows/index.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 

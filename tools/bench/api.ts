@@ -11,7 +11,7 @@ import type { Settings } from '../../process/settings.ts'
 import { rulesInForce } from '../../service/rules/rules-in-force.ts'
 import { freePort } from '../../stack/free-port.ts'
 import { supervise } from '../../stack/supervise.ts'
-import { bundleHeader, bundleWorkflows } from '../../worker/workflow-bundle.ts'
+import { bundleHeader, bundleWorkflows } from '../../worker/bundle-workflows.ts'
 import type { Estate } from './estate.ts'
 
 /** Prints the beginning of a line. Whole stacks add nothing. */

@@ -20,7 +20,7 @@ import { findTemporalServer } from '../../stack/temporal/find-temporal-server.ts
 import { startTemporal } from '../../stack/temporal/temporal.ts'
 import { startHarness } from '../../test/workflows/harness.ts'
 import { digestOf, writtenHistory } from '../../test/workflows/history-files.ts'
-import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
+import { bundleWorkflows } from '../../worker/bundle-workflows.ts'
 import { recordContinued, recordLookingOn } from './record-continued.ts'
 import { recordEnforcement } from './record-enforcement.ts'
 import { recordMonthEnds } from './record-month-ends.ts'

@@ -1,5 +1,5 @@
 /** The plain text part of each kind of mail. It has the same content as the HTML part. */
-import type { DigestGroup, DigestView } from './digest.ts'
+import type { DigestGroup, DigestView } from './digest-view.ts'
 import type { Offer } from './links.ts'
 import type { AlertView, Line, SummaryView } from './views.ts'
 

@@ -18,7 +18,7 @@ import {
 } from '../../../domain/workflows/workflow.ts'
 import { takeSuspendStart } from '../../../service/enforcement/start-suspension.ts'
 import { monthEndInput } from '../../../service/month-end/steps.ts'
-import { provisionInput, simNamed } from '../../../service/workflows/inputs.ts'
+import { provisionInput, simNamed } from '../../../service/workflows/provision-input.ts'
 import { endOwnStart, forgetRefusal } from '../../../store/outbox.ts'
 import { inTenant, type Store } from '../../../store/tenancy.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'

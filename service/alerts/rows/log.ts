@@ -1,6 +1,6 @@
 /** Reads the watchdog log. Entries are written together with the alerts that they describe. */
 import { type RawBuilder, sql } from 'kysely'
-import type { WatchdogLogEntry, WatchdogLogQuery } from '../../../domain/alerts/log-entry.ts'
+import type { WatchdogLogEntry, WatchdogLogQuery } from '../../../domain/alerts/watchdog-log-entry.ts'
 import type { Place } from '../../../domain/cursor.ts'
 import { pageRequest } from '../../../domain/page.ts'
 import {

@@ -26,7 +26,7 @@ import { knownSim } from '../../sims/rows/sims.ts'
 import { runningCycle } from '../../usage/rows/cycles.ts'
 import { groundsOf } from '../grounds.ts'
 import { alertsOf, readAnswers } from '../guard-firing.ts'
-import { type EvaluationBatch, readBatch, viewSituation } from '../read-facts.ts'
+import { type EvaluationBatch, readBatch, viewSituation } from '../read-batch.ts'
 import { decisionsOf, notOpen, postponed } from './explain-decisions.ts'
 import { enforcedBy, type Followable, NOTHING_FOLLOWED, readFollowed } from './read-followed.ts'
 

@@ -13,11 +13,11 @@ describe('the shipped rules', () => {
 
     expect(faults).toEqual([])
     expect(rules.filter(({ name, file, subject }) => file !== `${subject}/${name}.json`)).toEqual([])
-    expect(rules.map(({ name }) => name)).toEqual([
-      ...['overage-cost-forecast', 'pool-burn-rate', 'pool-forecast-overage', 'pool-overage', 'pool-top-sim'],
-      ...['pool-usage-warning', 'sim-burn-rate', 'sim-forecast-overage', 'sim-imei-change', 'sim-never-seen'],
-      ...['sim-overage', 'sim-silent', 'sim-sms-flood', 'sim-usage-warning', 'tickets-failing', 'usage-feed-silent'],
-    ])
+    expect(rules.map(({ name }) => name).join(' ')).toBe(
+      'overage-cost-forecast pool-burn-rate pool-forecast-overage pool-overage pool-top-sim pool-usage-warning ' +
+        'sim-burn-rate sim-forecast-overage sim-imei-change sim-never-seen sim-overage sim-silent sim-sms-flood ' +
+        'sim-usage-warning tickets-failing usage-feed-silent',
+    )
   })
 
   test('suspend for nothing but overage', async () => {

@@ -43,6 +43,6 @@ describe('whyNotImport', () => {
   })
 
   test('treats `service/workflows/` as service, not as workflows', () => {
-    expect(whyNotImport('api/main.ts', file('service/workflows/inputs.ts', 'inputs'))).toBeUndefined()
+    expect(whyNotImport('api/main.ts', file('service/workflows/provision-input.ts', 'inputs'))).toBeUndefined()
   })
 })

@@ -10,7 +10,7 @@ import {
   MESSAGE_CHARS,
   sentences,
   stopTexts,
-} from './digest.ts'
+} from './digest-view.ts'
 import { KINDS, oneLine, shortenLabel, shortenName } from './format.ts'
 import { labelText, SUBJECT_CHARS } from './subject.ts'
 import { instantOf, sinceText, toneOf, usageText } from './views.ts'
