@@ -94,6 +94,15 @@ test('starts one run for two simultaneous requests', async () => {
   expect(rows).toHaveLength(1)
 })
 
+test('refuses a start for a SIM that a person has passed over', async () => {
+  const { simId } = await aRun()
+  await harness.tenant.inside('POST', '/internal/enforcement/pass-over', { simIds: [simId] })
+
+  const detail = `A person has ended enforcement on SIM ${simId} for cycle 2026-11.`
+  const start = await harness.tenant.inside('POST', START, { simId })
+  expect(start).toMatchObject({ status: 409, body: { code: 'sim_state_conflict', detail } })
+})
+
 test('forgets what the carrier refused on a person’s overLimit', async () => {
   const { simId, workflowId } = await aRun()
   await harness.tenant.inside('POST', START, { simId })

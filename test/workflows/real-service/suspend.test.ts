@@ -71,16 +71,6 @@ describeInSkippedTime('suspend-on-overage on the real service', (path) => {
       expect(await isPassedOver(simId)).toBe(true)
     })
 
-    test('prevents a start by passing the SIM over', async () => {
-      const [simId = 0] = await customer.active(1, await customer.plainPool('held'))
-      await customer.inside('POST', '/internal/enforcement/pass-over', { simIds: [simId] })
-
-      const start = await customer.tryInside('POST', '/internal/workflows/suspend-on-overage', { simId })
-
-      expect(start).toMatchObject({ status: 409, body: { code: 'sim_state_conflict' } })
-      expect(start.body.detail).toBe(`A person has ended enforcement on SIM ${simId} for cycle ${cycle.key}.`)
-    })
-
     test('retries a cancelled run, which owns its SIM', async () => {
       const simId = await suspended()
       const id = customer.suspensionId(simId, cycle.key)
