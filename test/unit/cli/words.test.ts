@@ -40,20 +40,12 @@ describe('readable', () => {
   })
 })
 
-describe('wordsOf', () => {
-  test('adds the cause if it says more', () => {
-    expect(wordsOf(new Error('fetch failed', { cause: new Error('ECONNREFUSED') }))).toBe('fetch failed (ECONNREFUSED)')
-  })
-
-  test('omits a cause that the message repeats', () => {
-    expect(wordsOf(new Error('failed: ENOSPC', { cause: new Error('ENOSPC') }))).toBe('failed: ENOSPC')
-  })
-
-  test('lists each error of a failed connection', () => {
-    expect(wordsOf(new AggregateError([new Error('refused ::1'), new Error('refused 127.0.0.1')]))).toBe(
-      'refused ::1; refused 127.0.0.1',
-    )
-  })
+test.each([
+  ['adds the cause if it says more', new Error('it failed', { cause: new Error('REFUSED') }), 'it failed (REFUSED)'],
+  ['omits a cause that it repeats', new Error('failed: ENOSPC', { cause: new Error('ENOSPC') }), 'failed: ENOSPC'],
+  ['lists all errors', new AggregateError([new Error('refused ::1'), new Error('out')]), 'refused ::1; out'],
+])('wordsOf %s', (_, error, words) => {
+  expect(wordsOf(error)).toBe(words)
 })
 
 test('requireSettings names all missing settings together', () => {

@@ -142,26 +142,17 @@ describe('digitsIn', () => {
 })
 
 describe('identifiers', () => {
-  test('iccidOf adds the check digit to 18 digits', () => {
+  test.each([
+    ['iccidOf', iccidOf, digits(16).map((rest) => `89${rest}`), ICCID, 19],
+    ['imeiOf', imeiOf, digits(14), IMEI, 15],
+  ] as const)('%s adds the check digit', (_, numberOf, payloads, pattern, length) => {
     fc.assert(
-      fc.property(digits(16), (rest) => {
-        const iccid = iccidOf(`89${rest}`)
+      fc.property(payloads, (payload) => {
+        const number = numberOf(payload)
 
-        expect(iccid).toMatch(ICCID)
-        expect(iccid).toHaveLength(19)
-        expect(luhnOk(iccid)).toBe(true)
-      }),
-    )
-  })
-
-  test('imeiOf adds the check digit to 14 digits', () => {
-    fc.assert(
-      fc.property(digits(14), (device) => {
-        const imei = imeiOf(device)
-
-        expect(imei).toMatch(IMEI)
-        expect(imei).toHaveLength(15)
-        expect(luhnOk(imei)).toBe(true)
+        expect(number).toMatch(pattern)
+        expect(number).toHaveLength(length)
+        expect(luhnOk(number)).toBe(true)
       }),
     )
   })

@@ -93,13 +93,6 @@ describeInSkippedTime('suspend-on-overage with takeOver', (path) => {
     expect(tickets()).toEqual([])
   })
 
-  test('ends when a person has suspended the SIM', async () => {
-    run.model.sims.set(1, aSimOfPerson())
-    await again()
-
-    expect(await result()).toMatchObject({ outcome: 'personActed' })
-  })
-
   test('leaves a SIM that another workflow suspended', async () => {
     suspendedBy('suspend-on-overage:acme:1:earlier', 'manual')
     await again()
@@ -108,10 +101,13 @@ describeInSkippedTime('suspend-on-overage with takeOver', (path) => {
     expect(tickets()).toEqual([])
   })
 
-  test('ends as released when the SIM is gone', async () => {
-    run.model.sims.clear()
+  test.each([
+    ['personActed when a person has suspended the SIM', 'personActed', () => run.model.sims.set(1, aSimOfPerson())],
+    ['released when the SIM is gone', 'released', () => run.model.sims.clear()],
+  ])('ends as %s', async (_, outcome, act) => {
+    act()
     await again()
 
-    expect(await result()).toMatchObject({ outcome: 'released' })
+    expect(await result()).toMatchObject({ outcome })
   })
 })
