@@ -5,7 +5,7 @@ import { renderMail } from '../../../adapters/channels/mail/render-mail.ts'
 import { renderOperatorMail } from '../../../adapters/channels/mail/render-operator-mail.ts'
 import { EVERY_KIND, OPERATOR_NOTICES } from './every-kind.ts'
 import { MAIL_LINKS } from './notifications.ts'
-import { wordsOf } from './reading.ts'
+import { linksOf, numbersOf, wordsOf } from './reading.ts'
 
 const kinds = Object.keys(EVERY_KIND)
 const mailOf = (kind: string) => renderMail(EVERY_KIND[kind] ?? [], MAIL_LINKS)
@@ -15,7 +15,8 @@ const previewOf = (html: string): string =>
   wordsOf(/<div style="display:none[^>]*>([^<]*)</.exec(html)?.[1] ?? '').replaceAll('\u00a0', ' ')
 
 describe.each(kinds)('a mail of kind %s', (kind) => {
-  const { subject, text, html } = mailOf(kind)
+  const mail = mailOf(kind)
+  const { subject, text, html } = mail
 
   test('says who, how much and what follows in a subject of at most 70 characters', () => {
     expect(subject.length).toBeGreaterThan(10)
@@ -29,6 +30,28 @@ describe.each(kinds)('a mail of kind %s', (kind) => {
   test('has a preview that says something else than its subject', () => {
     expect(previewOf(html).length).toBeGreaterThan(10)
     expect(previewOf(html)).not.toContain(subject)
+  })
+
+  test('repeats every number and link in its text', () => {
+    const numbers = numbersOf(wordsOf(html))
+    expect(numbers.length).toBeGreaterThan(5)
+    expect(numbers.filter((number) => !text.includes(number))).toEqual([])
+
+    expect(linksOf(html).filter((link) => !text.includes(`: ${link}\n`))).toEqual([])
+  })
+
+  test('fits small and dark screens, and loads nothing', () => {
+    expect(html).toContain('lang="en"')
+    expect(html).toContain('<meta name="color-scheme" content="light dark">')
+    expect(html).toContain('@media (prefers-color-scheme: dark)')
+    expect(html).toContain('max-width:600px')
+    const tables = html.match(/<table\b[^>]*>/g) ?? []
+    expect(tables.filter((table) => !table.includes('role="presentation"'))).toEqual([])
+    expect(html).not.toMatch(/<(img|script|link|iframe|form)\b|@import|@font-face|url\(/i)
+  })
+
+  test('is the same mail each time', () => {
+    expect(mailOf(kind)).toEqual(mail)
   })
 
   test('says how to stop only what has not ended', () => {

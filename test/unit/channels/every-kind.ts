@@ -328,6 +328,7 @@ export const EVERY_KIND: Readonly<Record<string, readonly Notification[]>> = {
       statementLinesLeftOut: 20_001,
     }),
   ],
+  'grouped-summary': [aSummary({ statementCsv: 'line\r\n' }), simWarning(12, 80.254)],
   'grace-begins': [graceOf(12, 'graceStarted')],
   'grace-ends': [graceOf(12, 'graceEnding')],
   'grace-of-several': [graceOf(12, 'graceStarted'), graceOf(13, 'graceStarted')],

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { renderMail } from '../../../adapters/channels/mail/render-mail.ts'
-import type { Notification } from '../../../domain/notifications/notification.ts'
 import { anAlert, aSummary, aWarning, MAIL_LINKS } from './notifications.ts'
-import { linksOf, numbersOf, wordsOf } from './reading.ts'
+import { wordsOf } from './reading.ts'
 
 const aWarningOf = (i: number, rule = 'sim-usage-warning') =>
   aWarning({
@@ -11,43 +10,6 @@ const aWarningOf = (i: number, rule = 'sim-usage-warning') =>
     message: `SIM 89440000000000${10_000 + i} is at ${80 + (i % 20)} % of its limit.`,
     facts: { usageMB: 40, limitMB: 50, usagePct: 80 + (i % 20), overageMB: 0 },
   })
-
-const MAILS: readonly (readonly [string, readonly Notification[]])[] = [
-  ['an alert', [anAlert()]],
-  ['an alert with a forecast', [aWarning()]],
-  ['a resolved alert', [aWarning({ kind: 'resolved', pace: null, at: '2026-11-22T10:00:00.000Z' })]],
-  ['a starting grace', [anAlert({ kind: 'graceStarted' })]],
-  ['an ending grace', [anAlert({ kind: 'graceEnding' })]],
-  ['a digest', [anAlert(), aWarning(), aWarning({ kind: 'resolved', pace: null })]],
-  ['a month end', [aSummary({ statementCsv: 'iccid\n' })]],
-  ['a month end within a digest', [aSummary({ statementCsv: 'iccid\n' }), aWarning()]],
-]
-
-describe.each(MAILS)('renderMail of %s', (_, notifications) => {
-  const mail = renderMail(notifications, MAIL_LINKS)
-
-  test('repeats every number and link in its text', () => {
-    const numbers = numbersOf(wordsOf(mail.html))
-    expect(numbers.length).toBeGreaterThan(5)
-    expect(numbers.filter((number) => !mail.text.includes(number))).toEqual([])
-
-    expect(linksOf(mail.html).filter((link) => !mail.text.includes(`: ${link}\n`))).toEqual([])
-  })
-
-  test('fits small and dark screens, and loads nothing', () => {
-    expect(mail.html).toContain('lang="en"')
-    expect(mail.html).toContain('<meta name="color-scheme" content="light dark">')
-    expect(mail.html).toContain('@media (prefers-color-scheme: dark)')
-    expect(mail.html).toContain('max-width:600px')
-    const tables = mail.html.match(/<table\b[^>]*>/g) ?? []
-    expect(tables.filter((table) => !table.includes('role="presentation"'))).toEqual([])
-    expect(mail.html).not.toMatch(/<(img|script|link|iframe|form)\b|@import|@font-face|url\(/i)
-  })
-
-  test('gives the same mail each time', () => {
-    expect(renderMail(notifications, MAIL_LINKS)).toEqual(mail)
-  })
-})
 
 test('says of an alert that has fired before in the cycle that it fires again', () => {
   const mail = renderMail([aWarning({ times: 2 })])
