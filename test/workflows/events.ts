@@ -1,19 +1,19 @@
-/** What a run's history says. Unlike a query of the state, which can cost a workflow task, it may be read while a run is counted. */
+/** Facts from a run's history. Unlike a query of its state, reading it costs no workflow task. */
 import type proto from '@temporalio/proto'
 import { expect } from 'vitest'
 import { soon } from '../setup/soon.ts'
 
 type History = proto.temporal.api.history.v1.IHistory
 
-/** The names of its activities, in the order in which they were scheduled. */
+/** The names of its activities, in order. */
 export const activitiesIn = ({ events }: History): string[] =>
   (events ?? []).flatMap((event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? [])
 
-/** The names of the signals that have reached it. */
+/** The names of its signals, in order. */
 export const signalsIn = ({ events }: History): string[] =>
   (events ?? []).flatMap((event) => event.workflowExecutionSignaledEventAttributes?.signalName ?? [])
 
-/** How many of its workflow tasks were completed. */
+/** The number of its completed workflow tasks. */
 export const tasksIn = ({ events }: History): number =>
   (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes).length
 

@@ -99,7 +99,7 @@ export function useModel<H extends { readonly model: ServiceModel; readonly clos
 /** The same on a time-skipping server. @param path its program */
 export const useSkippingHarness = (path: string) => useModel(() => startSkippingHarness(path))
 
-/** Resets a model to what it was before the first test. */
+/** Resets a model to its first state. */
 export function clear(model: ServiceModel): void {
   for (const value of Object.values(model)) {
     if (Array.isArray(value)) value.length = 0

@@ -19,7 +19,7 @@ export interface Requester {
   readonly key: string | undefined
 }
 
-/** What handles each request, by method and path. A `*` is a segment of the path; the handler gets them all. */
+/** Handlers of requests, by method and path. A `*` stands for a segment of the path, and the handler gets them all. */
 export type Routes = Readonly<
   Record<string, (at: readonly [string, string], body: any, query: URLSearchParams, by: Requester) => unknown>
 >
