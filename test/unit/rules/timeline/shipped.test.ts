@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { cycleAt } from '../../../../domain/time/cycle.ts'
 import { readRuleFolder } from '../../../../process/rule-files.ts'
 import { loadRuleSet } from '../../../../rules/load/load-rule-set.ts'
+import { compare } from '../../../../rules/timeline/compare.ts'
 import { Coverage, WAYS } from '../../../../rules/timeline/coverage.ts'
 import { type PlayResult, play } from '../../../../rules/timeline/play.ts'
 import { readTestFiles } from '../../../../rules/timeline/read-test-files.ts'
@@ -21,6 +22,11 @@ describe.each(rules.map((rule) => [rule.name, rule] as const))('those of %s', (n
   const file = rule.file.replace(/json$/, 'test.json')
   const own = () => played.get(file) ?? []
   const tests = files.find((one) => one.file === file)?.tests ?? []
+
+  test('pass', () => {
+    expect(own()).toHaveLength(tests.length)
+    expect(own().flatMap((one, n) => compare(tests[n]?.expect ?? {}, one))).toEqual([])
+  })
 
   test('fire, and end', () => {
     const told = own().flatMap(({ entries }) => entries.filter((one) => one.rule === name).map(({ kind }) => kind))
