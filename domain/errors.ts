@@ -248,6 +248,9 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
+export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code)
+export const ERROR_CODES = Object.keys(ERRORS).filter(isErrorCode)
+
 /** A wrong field: its place (a JSON pointer into the body, or a parameter's name) and its fault. */
 export interface FieldError {
   readonly pointer?: string

@@ -1,16 +1,13 @@
 /** Every failure is sent as `application/problem+json` (RFC 9457). */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { ERRORS, type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
+import { ERROR_CODES, ERRORS, type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
 import { quote } from '../../domain/quote.ts'
-import { strictObject } from '../../domain/schema.ts'
+import { oneOf, strictObject } from '../../domain/schema.ts'
 import { controlFault, emailLengthFault, LABEL_PATTERN } from '../../domain/text.ts'
 import { isAway } from '../../store/away.ts'
 import { takenBy, unsupported } from './bodies.ts'
 import { noteRefusal } from './request-log.ts'
-
-export const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code)
-export const CODES = Object.keys(ERRORS).filter(isCode)
 
 export const Problem = strictObject({
   type: Type.String({ description: 'Relative URL of the description of the code' }),
@@ -18,13 +15,13 @@ export const Problem = strictObject({
   status: Type.Integer({ description: 'HTTP status' }),
   detail: Type.String({ description: 'The fault in this request, and the remedy' }),
   instance: Type.String({ description: 'Path of the request' }),
-  code: Type.String({ enum: [...CODES], description: 'Stable code' }),
+  code: oneOf(ERROR_CODES, 'Stable code'),
   errors: Type.Optional(
     Type.Array(
       strictObject({
         pointer: Type.Optional(Type.String({ description: 'JSON pointer into the body' })),
         parameter: Type.Optional(Type.String({ description: 'Name of a path, query or header parameter' })),
-        code: Type.Optional(Type.String({ enum: [...CODES], description: 'Code for this row of a list' })),
+        code: Type.Optional(oneOf(ERROR_CODES, 'Code for this row of a list')),
         detail: Type.String(),
       }),
       {

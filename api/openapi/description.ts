@@ -1,11 +1,10 @@
 /** Builds the OpenAPI 3.1 document from the schemas that validate requests. Also describes the kinds of problem. */
 import swagger from '@fastify/swagger'
 import { Type } from 'typebox'
-import { ERRORS, ServiceError } from '../../domain/errors.ts'
+import { ERROR_CODES, ERRORS, isErrorCode, ServiceError } from '../../domain/errors.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { App } from '../http/app.ts'
 import { serveFixed } from '../http/fixed-answer.ts'
-import { CODES, isCode } from '../http/problems.ts'
 import { componentsFor } from './components.ts'
 import { plain } from './json.ts'
 import { withReferences } from './named.ts'
@@ -65,14 +64,14 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 
 function serveProblems(app: App): void {
   const kinds = new Map(
-    CODES.map((code) => [code, serveFixed(JSON_TYPE, () => JSON.stringify({ code, ...ERRORS[code] }))]),
+    ERROR_CODES.map((code) => [code, serveFixed(JSON_TYPE, () => JSON.stringify({ code, ...ERRORS[code] }))]),
   )
   app.get<{ Params: { code: string } }>(
     '/problems/:code',
     { schema: { hide: true, params: Type.Object({ code: Type.String() }) } },
     async (request, reply) => {
       const { code } = request.params
-      const answer = isCode(code) ? kinds.get(code) : undefined
+      const answer = isErrorCode(code) ? kinds.get(code) : undefined
       if (answer === undefined) throw new ServiceError('not_found', `There is no problem ${code}.`)
       return answer(request, reply)
     },

@@ -1,8 +1,7 @@
 /** The failures that an operation can respond with: by its kind, and by what its route declares. */
 import type { FastifyContextConfig } from 'fastify'
 import type { TSchema } from 'typebox'
-import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
-import { CODES } from '../http/problems.ts'
+import { ERROR_CODES, ERRORS, type ErrorCode } from '../../domain/errors.ts'
 import type { JsonObject } from './json.ts'
 
 declare module 'fastify' {
@@ -135,7 +134,7 @@ export function problemResponses(codes: readonly ErrorCode[]): JsonObject {
 export function sharedResponses(): JsonObject {
   return Object.fromEntries(
     Object.entries(SHARED).flatMap(([status, name]) => {
-      const codes = CODES.filter((code) => ERRORS[code].status === Number(status))
+      const codes = ERROR_CODES.filter((code) => ERRORS[code].status === Number(status))
       return codes.length === 0 ? [] : [[name, problemResponse(Number(status), codes)]]
     }),
   )

@@ -1,7 +1,7 @@
 /** Addresses: the recipients of a tenant's mails. Source: decision 0048. */
-import { type Static, Type } from 'typebox'
+import { type Static } from 'typebox'
 import { codeSchema, LogLevel } from '../codes.ts'
-import { Email, Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Email, Id, Instant, nullable, oneOf, optional, strictObject, Text } from '../schema.ts'
 
 /** Most addresses of a tenant: each mail is sent to all that fit. */
 export const MOST_ADDRESSES = 20
@@ -26,11 +26,10 @@ const rules = Text(
 
 export const NewAddress = strictObject(
   {
-    kind: Type.Unsafe<Exclude<AddressKind, 'billing'>>({
-      type: 'string',
-      enum: ['copy', 'escalation'],
-      description: 'copy: gets matching mails; escalation: gets alerts without timely acknowledgement',
-    }),
+    kind: oneOf(
+      ['copy', 'escalation'],
+      'copy: gets matching mails; escalation: gets alerts without timely acknowledgement',
+    ),
     email,
     level: optional(level),
     rules: optional(rules),
@@ -41,12 +40,10 @@ export type NewAddress = Static<typeof NewAddress>
 
 export const Address = strictObject({
   id: nullable(Id('Address id; null: the tenant’s original billing address')),
-  kind: Type.Unsafe<AddressKind>({
-    type: 'string',
-    enum: [...KINDS],
-    description:
-      'billing: gets every mail; copy: gets matching mails; escalation: gets alerts without timely acknowledgement',
-  }),
+  kind: oneOf(
+    KINDS,
+    'billing: gets every mail; copy: gets matching mails; escalation: gets alerts without timely acknowledgement',
+  ),
   email,
   level: nullable(level),
   rules: nullable(rules),

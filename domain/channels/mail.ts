@@ -1,7 +1,7 @@
 /** Mails: their kinds, states and fields. */
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../page.ts'
-import { Instant, nullable, strictObject, Text } from '../schema.ts'
+import { Instant, nullable, oneOf, strictObject, Text } from '../schema.ts'
 
 /**
  * The content of a mail. `cause`: notices of one cause. `joined`: several causes. `digest`: all causes, in a storm.
@@ -17,7 +17,7 @@ export const MailInfo = strictObject({
   id: Text('Message-ID', '<0192f4c1-7d3a-7b52@simherd.example>'),
   recipient: Type.String(),
   subject: Type.String({ description: 'Empty until rendered' }),
-  status: Type.Unsafe<MailStatus>({ type: 'string', enum: [...STATUSES] }),
+  status: oneOf(STATUSES),
   attempts: Type.Integer({ minimum: 0 }),
   response: nullable(Type.String({ description: 'Last response of the mail server' })),
   createdAt: Instant('Time when its notices were grouped'),
@@ -76,13 +76,7 @@ export const MailDetail = strictObject(DETAIL, {
 export type MailDetail = Static<typeof MailDetail>
 
 export const MailQuery = Type.Object({
-  status: Type.Optional(
-    Type.Unsafe<MailStatus>({
-      type: 'string',
-      enum: [...STATUSES],
-      description: 'Only mails in this state; failed: given up',
-    }),
-  ),
+  status: Type.Optional(oneOf(STATUSES, 'Only mails in this state; failed: given up')),
   ...pageQuery,
 })
 export type MailQuery = Static<typeof MailQuery>

@@ -1,9 +1,9 @@
 /** Webhooks: a tenant's HTTPS endpoints. Source: decision 0047. */
 import { type Static, Type } from 'typebox'
 import { type IpNetwork, isPublic, isWithin } from '../networks.ts'
-import { WEBHOOK_EVENTS, type WebhookEventType } from '../notifications/event.ts'
+import { WEBHOOK_EVENTS } from '../notifications/event.ts'
 import { pageQuery } from '../page.ts'
-import { Id, Instant, Label, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Id, Instant, Label, nullable, oneOf, optional, strictObject, Text } from '../schema.ts'
 
 /** Most webhooks of a tenant: each event is delivered to all of them. */
 export const MOST_WEBHOOKS = 10
@@ -19,10 +19,11 @@ const Url = Text(
   },
 )
 const FOR = ['Purpose of the webhook', 'Ticket system of the field team'] as const
-const Events = Type.Array(
-  Type.Unsafe<WebhookEventType>({ type: 'string', enum: [...WEBHOOK_EVENTS], description: 'Type of event' }),
-  { minItems: 1, uniqueItems: true, description: 'Types of events to send; null: all, including future types' },
-)
+const Events = Type.Array(oneOf(WEBHOOK_EVENTS, 'Type of event'), {
+  minItems: 1,
+  uniqueItems: true,
+  description: 'Types of events to send; null: all, including future types',
+})
 
 export const NewWebhook = strictObject(
   { url: Url, description: optional(Label(...FOR, { maxLength: 200 })), events: optional(Events) },
@@ -57,11 +58,7 @@ export type WebhookSecret = Static<typeof WebhookSecret>
 
 const STATUSES = ['pending', 'delivered', 'failed'] as const
 export type DeliveryStatus = (typeof STATUSES)[number]
-const Status = Type.Unsafe<DeliveryStatus>({
-  type: 'string',
-  enum: [...STATUSES],
-  description: 'pending: waits for an attempt; delivered: the endpoint responded 2xx; failed: given up',
-})
+const Status = oneOf(STATUSES, 'pending: waits for an attempt; delivered: the endpoint responded 2xx; failed: given up')
 
 export const WebhookDelivery = strictObject({
   id: Id('Delivery'),

@@ -5,7 +5,7 @@
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { codeSchema, SimStatus, TicketType } from '../codes.ts'
-import { ERRORS, type ErrorCode } from '../errors.ts'
+import { ERROR_CODES } from '../errors.ts'
 import { isRounded } from '../files/spreadsheet.ts'
 import { pageQuery } from '../page.ts'
 import {
@@ -117,8 +117,7 @@ export const notAnIccid = (text: string): string =>
     ? `'${text}' is what a spreadsheet makes of an ICCID: its digits are lost; format the column as text and export it again`
     : `'${text}' is no ICCID: expected 18 to 22 digits`
 
-const CODES = Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS)
-const code = oneOf(CODES, 'Reason: a code of docs/errors.md')
+const code = oneOf(ERROR_CODES, 'Reason: a code of docs/errors.md')
 const count = (description: string) => Type.Integer({ description })
 const refusals = Type.Array(strictObject({ code, count: count('Number') }), { description: 'Refused SIMs by code' })
 const INDEX = 'Place in the request, from 0; in a CSV the header does not count'

@@ -10,7 +10,7 @@ import {
   RetryChanges,
   ReturnSims,
 } from '../../../domain/month-end/month-end.ts'
-import { Id, Instant, nullable, strictObject } from '../../../domain/schema.ts'
+import { Id, Instant, nullable, oneOf, strictObject } from '../../../domain/schema.ts'
 import { closeCycle, prepareClose } from '../../../service/month-end/close-cycle.ts'
 import { applyChanges, openReturns, retryChanges } from '../../../service/month-end/open-changes.ts'
 import { queuedChanges, suspensionsToRenew } from '../../../service/month-end/rows/changes.ts'
@@ -63,7 +63,7 @@ export const cycleRoutes = [
     params: CycleParams,
     query: Type.Object({
       ...After,
-      kind: Type.Optional(Type.Unsafe<'unassign' | 'move'>({ type: 'string', enum: ['unassign', 'move'] })),
+      kind: Type.Optional(oneOf(['unassign', 'move'])),
     }),
     response: { 200: strictObject({ changes: Type.Array(QueuedChangeInfo), nextAfterSimId: Next }) },
     read: async (tx, { params, query: { afterSimId = 0, limit = 200, kind } }) => {
@@ -80,7 +80,7 @@ export const cycleRoutes = [
     problems: ['cycle_not_found', 'cycle_open'],
     params: CycleParams,
     query: Type.Object({
-      kind: Type.Unsafe<'unassign' | 'move' | 'renew'>({ type: 'string', enum: ['unassign', 'move', 'renew'] }),
+      kind: oneOf(['unassign', 'move', 'renew']),
       afterSimId: After.afterSimId,
       size: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 500, description: 'SIMs of a batch' })),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Most items' })),

@@ -1,7 +1,7 @@
 /** The costs of a billing cycle: the statement of a closed cycle, and the plan for an open one. */
 import { Type } from 'typebox'
 import { MonthEndPlan } from '../../../domain/month-end/plan.ts'
-import { Id, nullable, strictObject } from '../../../domain/schema.ts'
+import { Id, nullable, oneOf, strictObject } from '../../../domain/schema.ts'
 import { planMonthEnd } from '../../../service/month-end/plan-month-end.ts'
 import {
   allLines,
@@ -33,12 +33,10 @@ const PageQuery = Type.Object({
 const money = (what: string) => Type.Integer({ description: `${what}, in micro-units of the currency` })
 const KINDS = ['sim', 'pool', 'empty', 'adjustment'] as const
 const StatementLine = strictObject({
-  kind: Type.Unsafe<Line['kind']>({
-    type: 'string',
-    enum: KINDS,
-    description:
-      'adjustment: change of an earlier cycle since all previous statements; of a pool’s own line if `simId` is null',
-  }),
+  kind: oneOf(
+    KINDS,
+    'adjustment: change of an earlier cycle since all previous statements; of a pool’s own line if `simId` is null',
+  ),
   adjusts: nullable(Type.String({ description: 'Cycle of an adjustment; null for other lines', examples: [null] })),
   poolId: Type.Integer({ minimum: 0, description: 'Pool; 0: outside pools' }),
   poolName: Type.String(),

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { ChangedRules, changeFields, expectField } from '../../../domain/rules/rule-change.ts'
-import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
-import { BOUNDS, STAGES, type Stage } from '../../../rules/rule-file.ts'
+import { Instant, nullable, oneOf, strictObject } from '../../../domain/schema.ts'
+import { SUBJECT_KINDS } from '../../../domain/watchdog/subject.ts'
+import { BOUNDS, STAGES } from '../../../rules/rule-file.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { countHeard } from '../../../store/rule-spreads.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
@@ -33,9 +34,9 @@ const Rules = strictObject({
   rules: Type.Array(
     strictObject({
       name: Type.String(),
-      subject: Type.Unsafe<'sim' | 'pool' | 'tenant'>({ type: 'string', enum: ['sim', 'pool', 'tenant'] }),
+      subject: oneOf(SUBJECT_KINDS),
       file: Type.String({ description: 'Path below the rules folder' }),
-      stage: Type.Unsafe<Stage>({ type: 'string', enum: [...STAGES], description: 'Stage: how far the rule may act' }),
+      stage: oneOf(STAGES, 'Stage: how far the rule may act'),
     }),
   ),
 })
