@@ -1,40 +1,40 @@
 /** Ports on loopback. */
+import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
 export const LOOPBACK = '127.0.0.1'
 
 /**
- * Listens for a moment; port 0 takes any free one.
- *
- * @returns the port, or undefined if it is taken
+ * Free ports are drawn from these. The systems give others to outgoing connections (Linux from 32768, macOS and Windows
+ * from 49152): such a connection could take the port before the server that it was chosen for listens.
  */
-function tryPort(port: number, host: string): Promise<number | undefined> {
+const DRAWN = { from: 15_000, to: 32_767 }
+const TRIES = 200
+
+/** Listens for a moment. */
+export function isPortFree(port: number, host = LOOPBACK): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const probe = createServer()
     probe.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE') resolve(undefined)
+      if (error.code === 'EADDRINUSE') resolve(false)
       else reject(error)
     })
-    probe.listen({ port, host, exclusive: true }, () => {
-      const address = probe.address()
-      probe.close(() => resolve(address === null || typeof address === 'string' ? undefined : address.port))
-    })
+    probe.listen({ port, host, exclusive: true }, () => probe.close(() => resolve(true)))
   })
 }
 
 /**
- * A port on which nothing is listening at the moment.
+ * A port, drawn by chance, on which nothing is listening at the moment.
  *
- * @throws Error if there is none
+ * @throws Error if none of 200 drawn ports is free
  */
 export async function freePort(host = LOOPBACK): Promise<number> {
-  const port = await tryPort(0, host)
-  if (port === undefined) throw new Error(`no free port on ${host}: end programs that listen there`)
-  return port
+  for (let tries = 0; tries < TRIES; tries++) {
+    const port = randomInt(DRAWN.from, DRAWN.to + 1)
+    if (await isPortFree(port, host)) return port
+  }
+  throw new Error(`no free port on ${host} from ${DRAWN.from} to ${DRAWN.to}: end programs that listen there`)
 }
-
-export const isPortFree = async (port: number, host = LOOPBACK): Promise<boolean> =>
-  (await tryPort(port, host)) !== undefined
 
 /**
  * Checks that a port is free and may be listened on. Accepts port 0.

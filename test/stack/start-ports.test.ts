@@ -11,6 +11,11 @@ import { writePid } from '../../stack/pids.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 import { listening } from '../setup/listening.ts'
 
+test('freePort draws no port that systems give to outgoing connections', async () => {
+  const ports = await Promise.all(Array.from({ length: 100 }, () => freePort()))
+  expect(ports.filter((port) => port < 15_000 || port > 32_767)).toEqual([])
+})
+
 describe('choosePorts', () => {
   test('chooses fifty different ports for ten simultaneous starts', async () => {
     const claims = await temporaryFolder()
