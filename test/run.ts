@@ -21,6 +21,7 @@ import { endLeftBehind, passOnEnd } from './setup/left-behind.ts'
 import { type Notes, notesOf } from './setup/notes.ts'
 import { filesToRunAgain, outcomeOf } from './setup/outcome.ts'
 import { SEED } from './setup/seed.ts'
+import { measureSlowness } from './setup/slowness.ts'
 import type { FileTally, Tally } from './setup/tally.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -44,6 +45,8 @@ async function main(args: readonly string[]): Promise<number> {
   if (!byProject || namesTemporal(given)) {
     await findTemporalServer({ cacheDir: userCacheDir(), onProgress: (line) => console.log(line) })
   }
+  const isHeld = !namesFile && !byProject && !byName
+  const slownessBefore = isHeld ? measureSlowness() : 1
   const first = await runVitest(given, namesFile)
   const again = new Map<string, Tally | undefined>()
   for (const { file } of filesToRunAgain(first.tally)) {
@@ -56,7 +59,7 @@ async function main(args: readonly string[]): Promise<number> {
     exitCode: first.exitCode,
     inCI: process.env.CI === 'true',
     byName,
-    inBudget: !namesFile && !byProject && !byName,
+    slowness: isHeld ? Math.max(slownessBefore, measureSlowness()) : null,
     seed: SEED,
   })
   for (const file of flaky) await keepOutput(file)

@@ -10,8 +10,8 @@ interface Run {
   readonly inCI: boolean
   /** Tests were chosen by their names: those that were not are no skipped tests. */
   readonly byName: boolean
-  /** Whether files are held to their budgets, and the dearest are shown. */
-  readonly inBudget: boolean
+  /** How many times slower than usual the machine computes; null: files are not held to their budgets. */
+  readonly slowness: number | null
   readonly seed: number
 }
 
@@ -53,7 +53,7 @@ export function outcomeOf(
   tally: Tally | undefined,
   again: ReadonlyMap<string, Tally | undefined>,
   { skips, properties, costs }: Notes,
-  { exitCode, inCI, byName, inBudget, seed }: Run,
+  { exitCode, inCI, byName, slowness, seed }: Run,
 ): { readonly failed: number; readonly flaky: readonly FileTally[]; readonly lines: readonly string[] } {
   const first = tally?.files ?? []
   const flaky = first.filter(({ file }) => again.has(file) && hasPassed(file, again.get(file)))
@@ -69,7 +69,7 @@ export function outcomeOf(
     tally ? `outside of tests: ${error}` : error,
   )
   failed.push(...settled.flatMap(linesOf))
-  if (inBudget) failed.push(...overBudget(costs))
+  if (slowness !== null) failed.push(...overBudget(costs, slowness))
   if (inCI) {
     failed.push(...[...lacks].map((lack) => `in CI nothing may be missing: ${lack}`))
     failed.push(...unexplained.map(({ file, title }) => `skipped without a reason: ${file} > ${title}`))
@@ -85,7 +85,7 @@ export function outcomeOf(
     failed: failed.length,
     flaky,
     lines: [
-      ...(inBudget ? dearest(costs) : []),
+      ...(slowness === null ? [] : dearest(costs)),
       ...failed.map((failure) => `failed: ${failure}`),
       ...(listed.length > 0 ? [`skipped: ${listOf(listed)}`] : []),
       ...(properties.length > 0 ? [`properties: ${properties.length}, tried in ${runs} runs`] : []),

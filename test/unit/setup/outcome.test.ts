@@ -4,7 +4,7 @@ import { filesToRunAgain, outcomeOf } from '../../setup/outcome.ts'
 import type { FileTally, Tally } from '../../setup/tally.ts'
 
 const NOTES: Notes = { servers: [], skips: [], properties: [], costs: [] }
-const CI = { exitCode: 0, inCI: true, byName: false, inBudget: false, seed: 7 }
+const CI = { exitCode: 0, inCI: true, byName: false, slowness: null as number | null, seed: 7 }
 const FILE = 'test/workflows/month-end-reprovision/month-end.test.ts'
 const OTHER = 'test/api/http/rate-limit.test.ts'
 const OF_REDIS = { file: FILE, skipped: 'month end on Redis', why: 'there is no Redis', isLack: true }
@@ -124,7 +124,7 @@ describe('outcomeOf', () => {
       { file: OTHER, cpuSeconds: 39.9, seconds: 80 },
     ]
 
-    const { failed, lines } = ofFirst(aTally(aFile()), { ...NOTES, costs }, { ...CI, inBudget: true })
+    const { failed, lines } = ofFirst(aTally(aFile()), { ...NOTES, costs }, { ...CI, slowness: 1 })
 
     expect(failed).toBe(1)
     expect(lines).toContain(
@@ -134,6 +134,7 @@ describe('outcomeOf', () => {
       '46 CPU s in tests, without the servers that they share (unit 6, api 40); the dearest files:',
       `  39.9  ${OTHER}`,
     ])
+    expect(ofFirst(aTally(aFile()), { ...NOTES, costs }, { ...CI, slowness: 2 }).failed).toBe(0)
   })
 })
 
