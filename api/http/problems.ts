@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import { ERROR_CODES, ERRORS, type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
 import { quote } from '../../domain/quote.ts'
 import { oneOf, strictObject } from '../../domain/schema.ts'
-import { controlFault, emailLengthFault, LABEL_PATTERN } from '../../domain/text.ts'
+import { faultText, withPlace } from '../../domain/schema-fault.ts'
 import { isAway } from '../../store/away.ts'
 import { takenBy, unsupported } from './bodies.ts'
 import { noteRefusal } from './request-log.ts'
@@ -158,7 +158,7 @@ export function invalid(faults: readonly FastifySchemaValidationError[], part: s
     const detail = detailOf(fault, faults)
     return part === 'body' ? { pointer: place, detail } : { parameter: place.slice(1), detail }
   })
-  const texts = errors.map(({ pointer, parameter, detail }) => `${parameter ?? (pointer || part)} ${detail}`)
+  const texts = errors.map(({ pointer, parameter, detail }) => withPlace(parameter ?? (pointer || part), detail))
   const others = first.size - errors.length
   if (others > 0) texts.push(`and ${others} more`)
   return new ServiceError('invalid_request', `${texts.join('; ')}.`, { errors })
@@ -172,32 +172,20 @@ function placeOf({ instancePath, params }: Fault): string {
   return quote(`${instancePath}${typeof missing === 'string' ? `/${missing}` : ''}`, MOST_BYTES.place)
 }
 
+/** A choice between formats is one fault; without formats, its description says what is expected. */
 function detailOf(fault: Fault, faults: readonly Fault[]): string {
-  const { keyword, params, message, schemaPath } = fault
-  if (keyword === 'required') return 'is required'
-  if (keyword === 'additionalProperties') return 'is not a field of this request'
-  if (keyword === 'enum' && Array.isArray(params.allowedValues)) {
-    return `must be one of ${params.allowedValues.map(String).join(', ')}`
-  }
-  if (keyword === 'anyOf') {
-    const formats = faults.filter((other) => other.keyword === 'format' && other.schemaPath.startsWith(schemaPath))
-    if (formats.length > 0) return `must be a ${formats.map((other) => String(other.params.format)).join(' or a ')}`
-  }
-  if ('data' in fault && typeof fault.data === 'string') {
-    const why =
-      params.pattern === LABEL_PATTERN
-        ? controlFault(fault.data)
-        : params.format === 'email'
-          ? emailLengthFault(fault.data)
-          : undefined
-    if (why !== undefined) return why
-  }
-  if (keyword === 'pattern' && 'parentSchema' in fault) {
-    const { description } = Object(fault.parentSchema)
-    if (typeof description === 'string') return `must be: ${description}`
-  }
-  if (keyword === 'type') return `must be ${String(params.type).replaceAll(',', ' or ')}`
-  return message ?? 'is wrong'
+  const { keyword, params, schemaPath } = fault
+  // Verbose faults of ajv have more than their type says (validation.ts).
+  const { data: value, parentSchema: schema }: { readonly data?: unknown; readonly parentSchema?: unknown } =
+    Object(fault)
+  const found = { value, schema }
+  const formats =
+    keyword === 'anyOf'
+      ? faults.filter((other) => other.keyword === 'format' && other.schemaPath.startsWith(schemaPath))
+      : []
+  return formats.length > 0
+    ? faultText({ ...found, keyword: 'format', params: { format: formats.map((other) => other.params['format']) } })
+    : faultText({ ...found, keyword, params })
 }
 
 /** Whether PostgreSQL ended a statement, a wait for a lock or an idle transaction for taking too long. */

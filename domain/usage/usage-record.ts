@@ -6,6 +6,7 @@ import { Unreadable } from '../files/waste.ts'
 import { withoutFiller } from '../identifiers.ts'
 import { instantMs } from '../instant.ts'
 import { Iccid } from '../schema.ts'
+import { recordFaults } from '../schema-fault.ts'
 import { isStorable } from '../text.ts'
 
 /** 1 TB in one record. Above that, and above 30 years of voice in seconds, a record is a mistake. */
@@ -104,8 +105,12 @@ export function readRecord(
 ): { readonly record: ReadRecord } | { readonly fault: UsageFault } {
   if (value instanceof Unreadable) return fault('invalid_record', String(value))
   if (!checked.Check(value)) {
-    const [error] = checked.Errors(value)
-    return fault('invalid_record', `${error?.instancePath.slice(1) || 'record'}: ${error?.message ?? 'is malformed'}`)
+    const faults = checked.Errors(value)
+    const [first = 'record is malformed'] = recordFaults(faults, value, UsageRecord.properties)
+    return fault(
+      'invalid_record',
+      faults[0]?.keyword === 'boolean' ? `${first}: ignoreUnknown=true passes it over` : first,
+    )
   }
   if (!isStorable(value.recordId)) return fault('invalid_record', 'recordId: has U+0000 or half a surrogate pair in it')
   if ((value.iccid === undefined) === (value.simId === undefined)) {

@@ -2,14 +2,18 @@
 import { type TSchema, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { didYouMean } from '../../domain/did-you-mean.ts'
+import { oneOfTexts } from '../../domain/schema-fault.ts'
 import { below, isRecord, type Report } from './faults.ts'
-
-const described = (schema: TSchema): string =>
-  'description' in schema && typeof schema.description === 'string' ? schema.description : 'another value'
 
 /** The words that a schema allows, if it is an enumeration; otherwise none. */
 const wordsOf = (schema: TSchema): string[] =>
   'enum' in schema && Array.isArray(schema.enum) ? schema.enum.filter((word) => typeof word === 'string') : []
+
+function described(schema: TSchema): string {
+  const words = wordsOf(schema)
+  if (words.length > 0) return oneOfTexts(words)
+  return 'description' in schema && typeof schema.description === 'string' ? schema.description : 'another value'
+}
 
 /** Reports faults against the schema. @returns whether there are none */
 export function checkShape(schema: TSchema, value: unknown, pointer: string, report: Report): boolean {

@@ -6,7 +6,7 @@ import { Compile } from 'typebox/compile'
 import { ServiceError } from '../../domain/errors.ts'
 import { Unreadable } from '../../domain/files/waste.ts'
 import { ICCID, withoutFiller } from '../../domain/identifiers.ts'
-import { controlFault } from '../../domain/text.ts'
+import { recordFaults } from '../../domain/schema-fault.ts'
 import {
   type BatchRequest,
   BatchRow,
@@ -113,13 +113,7 @@ function readName(row: unknown, index: number): Name {
 }
 
 const faultsIn = (check: typeof checkRow | typeof checkBatchRow, row: unknown): string =>
-  check
-    .Errors(row)
-    .map(({ instancePath, message }) => {
-      const control = instancePath === '/tag' ? controlFault(String(Object(row).tag)) : undefined
-      return `${instancePath || 'row'}: ${control ?? message}`
-    })
-    .join('; ')
+  recordFaults(check.Errors(row), row, BatchRow.properties).join('; ')
 
 const noSim = (id: number): TicketConflict => ({ code: 'sim_not_found', detail: `There is no SIM ${id}.` })
 

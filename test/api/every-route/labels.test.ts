@@ -82,7 +82,7 @@ describe('a name with a control character is refused, and named', () => {
     const { status, body } = await harness.tenant.inside('POST', url, file(), headers)
 
     expect(status).toBe(422)
-    expect(JSON.stringify(body)).toContain('/tag: has the control character U+000A at character 2; expected none')
+    expect(JSON.stringify(body)).toContain('tag has the control character U+000A at character 2; expected none')
   })
 
   test('POST /internal/bulk-tickets as CSV: the tag of its query', async () => {

@@ -81,7 +81,7 @@ describe('loadRuleSet', () => {
         pointer: '/event/params/level',
         at: { line: 1, column: expect.any(Number) },
         got: '"critical"',
-        expected: 'Level: Info, Warning, Critical',
+        expected: 'Info, Warning or Critical',
         hint: 'did you mean Critical?',
       },
     ])
