@@ -23,6 +23,10 @@ export interface Table {
    * resemble a field. Absent: a table has no other columns.
    */
   readonly ignored?: ReadonlySet<string>
+  /** Called with each unknown column, which is then not read. Absent: the file is refused. */
+  readonly onUnknown?: (name: string) => void
+  /** How to send the file all the same, for the refusal of an unknown column. */
+  readonly advice?: string
 }
 
 /** The field of each column. Empty for a column without a name; null for an ignored one. */
@@ -88,8 +92,12 @@ function columnsOf(header: Row | undefined, table: Table): Columns {
   const known = new Map(fields.map((field) => [field.toLowerCase(), field]))
   for (const [name, field] of Object.entries(table.otherNames ?? {})) known.set(name, field)
   const columns = names.map((name) => (name === '' ? '' : (known.get(name.toLowerCase()) ?? null)))
-  const strange = names.flatMap((name, at) => (columns[at] === null ? (strangeness(name, table) ?? []) : []))
-  if (strange.length > 0) throw columnFault(`unknown column ${strange.slice(0, 5).join(', ')}`, fields)
+  const unknown = names.filter((_, at) => columns[at] === null)
+  if (table.onUnknown !== undefined) unknown.forEach(table.onUnknown)
+  else {
+    const strange = unknown.flatMap((name) => strangeness(name, table) ?? [])
+    if (strange.length > 0) throw columnFault(`unknown column ${strange.slice(0, 5).join(', ')}`, fields, table.advice)
+  }
   const twice = columns.findIndex((field, at) => field !== '' && field !== null && columns.indexOf(field) !== at)
   if (twice >= 0) {
     const [first, second] = [names[columns.indexOf(columns[twice] ?? '')], names[twice]].map((name) =>
@@ -128,7 +136,7 @@ function fieldMeantBy(name: string, fields: readonly string[]): string | undefin
   return stem === undefined ? didYouMean(words.join(''), fields) : `did you mean ${stems.get(stem)}?`
 }
 
-function columnFault(why: string, fields: readonly string[]): ServiceError {
-  const detail = `${why}; expected some of ${fields.join(', ')}`
+function columnFault(why: string, fields: readonly string[], advice?: string): ServiceError {
+  const detail = `${why}; expected some of ${fields.join(', ')}${advice === undefined ? '' : `, or ${advice}`}`
   return new ServiceError('invalid_request', `The CSV's first line: ${detail}`, { errors: [{ pointer: '', detail }] })
 }

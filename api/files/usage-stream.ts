@@ -8,6 +8,8 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
+import { Unreadable } from '../../domain/files/waste.ts'
+import { quote } from '../../domain/quote.ts'
 import { UsageRecord } from '../../domain/usage/usage-record.ts'
 import { isPacked, jsonOf } from '../http/bodies.ts'
 import { leavingOf, watchConnections } from '../http/left.ts'
@@ -40,6 +42,36 @@ export class ArrivalHash {
   }
 }
 
+/** Most fields passed over in a delivery: records with further ones are rejected. */
+const MOST_IGNORED = 100
+/** Most bytes shown of the name of a field. */
+const SHOWN = 60
+const FIELDS: ReadonlySet<string> = new Set(Object.keys(UsageRecord.properties))
+
+/** The unknown fields of a delivery that are passed over. */
+export class IgnoredFields {
+  readonly #names = new Set<string>()
+
+  /** At most 100 names. */
+  get names(): string[] {
+    return [...this.#names]
+  }
+
+  /** @returns whether the field is passed over */
+  add(name: string): boolean {
+    if (this.#names.size < MOST_IGNORED) this.#names.add(quote(name, SHOWN))
+    return this.#names.has(quote(name, SHOWN))
+  }
+
+  /** A record without its unknown fields; other values unchanged. */
+  without(value: unknown): unknown {
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Unreadable) return value
+    const fields = Object.entries(value)
+    const known = fields.filter(([name]) => FIELDS.has(name) || !this.add(name))
+    return known.length === fields.length ? value : Object.fromEntries(known)
+  }
+}
+
 /** Makes a scope pass bodies on unread. */
 export function takeUsage(app: FastifyInstance): void {
   watchConnections(app)
@@ -54,11 +86,16 @@ export function takeUsage(app: FastifyInstance): void {
 /**
  * The records of a usage delivery, unchecked, in their order, some at a time.
  *
+ * @param ignored gets the unknown fields, which are then passed over. Absent: they are kept, for the check to reject
  * @throws ServiceError `invalid_request` for a body that is not of its type, or whose sender has left
  * @throws ServiceError `unsupported_media_type` for an encoding other than gzip
  * @throws ServiceError `payload_too_large` for a body above its maximum size, or that unpacks to too much
  */
-export function usageRecords(request: FastifyRequest, arrived: ArrivalHash): AsyncGenerator<readonly unknown[]> {
+export function usageRecords(
+  request: FastifyRequest,
+  arrived: ArrivalHash,
+  ignored?: IgnoredFields,
+): AsyncGenerator<readonly unknown[]> {
   const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
   const isJson = !NDJSON.includes(type) && type !== 'text/csv'
   const bytes = bytesOf(request.body instanceof Readable ? request.body : Readable.from([]), {
@@ -67,8 +104,16 @@ export function usageRecords(request: FastifyRequest, arrived: ArrivalHash): Asy
     left: leavingOf(request),
     ...(isJson && { most: { bytes: MOST_JSON, inPlace: 'NDJSON or CSV' } }),
   })
-  if (isJson) return fromJson(bytes)
-  return valuesOf(type === 'text/csv' ? recordsOfTable(bytes, TABLE) : recordsOfLines(bytes))
+  if (type === 'text/csv') {
+    const table = ignored === undefined ? TABLE : { ...TABLE, onUnknown: (name: string) => void ignored.add(name) }
+    return valuesOf(recordsOfTable(bytes, table))
+  }
+  const values = isJson ? fromJson(bytes) : valuesOf(recordsOfLines(bytes))
+  return ignored === undefined ? values : onlyKnown(values, ignored)
+}
+
+async function* onlyKnown(batches: AsyncGenerator<readonly unknown[]>, ignored: IgnoredFields) {
+  for await (const values of batches) yield values.map((value) => ignored.without(value))
 }
 
 async function* fromJson(bytes: AsyncGenerator<Buffer>): AsyncGenerator<readonly unknown[]> {
@@ -88,7 +133,11 @@ function recordsIn(body: Buffer): readonly unknown[] {
   return value.records
 }
 
-const TABLE: Table = { fields: UsageRecord.properties, oneOf: ['iccid', 'simId'] }
+const TABLE: Table = {
+  fields: UsageRecord.properties,
+  oneOf: ['iccid', 'simId'],
+  advice: 'ignoreUnknown=true to pass it over',
+}
 
 async function* valuesOf(batches: AsyncGenerator<readonly FileRecord[]>): AsyncGenerator<readonly unknown[]> {
   for await (const records of batches) yield records.map(({ value }) => value)

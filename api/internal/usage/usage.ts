@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { pageOf } from '../../../domain/page.ts'
-import { Id, strictObject } from '../../../domain/schema.ts'
+import { Id, strictObject, Text } from '../../../domain/schema.ts'
 import { UsageDelivery, UsageDeliveryQuery } from '../../../domain/usage/delivery.ts'
 import { UsageRecord } from '../../../domain/usage/usage-record.ts'
 import { type UsageResponse as Counted, countStream } from '../../../service/usage/count-usage.ts'
@@ -12,7 +12,7 @@ import {
   pageOfUsageDeliveries,
 } from '../../../service/usage/rows/deliveries.ts'
 import { continuing, inTenant } from '../../../store/tenancy.ts'
-import { ArrivalHash, takeUsage, usageRecords } from '../../files/usage-stream.ts'
+import { ArrivalHash, IgnoredFields, takeUsage, usageRecords } from '../../files/usage-stream.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
 import { whileThere } from '../../http/left.ts'
 import { onBehalfOf } from '../../http/on-behalf-of.ts'
@@ -29,6 +29,15 @@ const UsageResponse = strictObject({
   rejected: Type.Array(
     strictObject({ index: count('Place in the delivery, from 0'), code: Type.String(), detail: Type.String() }),
     { description: 'The first 1,000 refused records' },
+  ),
+  ignored: Type.Array(Text('Name of a field', 'country'), {
+    description: 'With `ignoreUnknown`: names of the fields that were passed over, at most 100',
+  }),
+})
+
+const UsageQuery = Type.Object({
+  ignoreUnknown: Type.Optional(
+    Type.Boolean({ description: 'Pass over unknown fields and columns; default: such a record, or CSV, is refused' }),
   ),
 })
 
@@ -59,6 +68,7 @@ export const usageRoutes = [
     },
     consumes: ['application/json', 'application/x-ndjson', 'text/csv'],
     bodies: takeUsage,
+    query: UsageQuery,
     response: { 200: UsageResponse },
     handle: takeIn,
   }),
@@ -83,11 +93,12 @@ export const usageRoutes = [
 
 /** Takes in a delivery. Its row is written when it begins, and when it ends, even with an error. */
 async function takeIn(
-  request: FastifyRequest,
+  request: FastifyRequest<{ Querystring: Static<typeof UsageQuery> }>,
   { store, usage }: InternalOptions,
 ): Promise<Static<typeof UsageResponse>> {
   const { tenantId } = request
   const arrived = new ArrivalHash()
+  const ignored = request.query.ignoreUnknown === true ? new IgnoredFields() : undefined
   const deliveryId = await inTenant(onBehalfOf(store, request), tenantId, insertDelivery)
   const rest = continuing(store)
   const answer = { accepted: 0, duplicates: 0, rejectedCount: 0 }
@@ -102,7 +113,7 @@ async function takeIn(
   try {
     // Opened inside the try block: a stream that fails without a reader ends the process.
     const source = { ...usage, store: whileThere(rest, request), tenantId, deliveryId }
-    await countStream(source, usageRecords(request, arrived), add)
+    await countStream(source, usageRecords(request, arrived, ignored), add)
     outcome = 'complete'
   } finally {
     const { rejectedCount, ...counts } = answer
@@ -110,5 +121,5 @@ async function takeIn(
     const end = { ...counts, ...came, rejected: rejectedCount, outcome }
     await inTenant(rest, tenantId, (tx) => endDelivery(tx, deliveryId, end))
   }
-  return { deliveryId, ...answer, rejected }
+  return { deliveryId, ...answer, rejected, ignored: ignored?.names ?? [] }
 }

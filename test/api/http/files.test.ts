@@ -62,6 +62,35 @@ test('a usage row that was cut off counts nothing, and all of it when it is sent
   expect(await usageOf(id)).toBe(3)
 })
 
+test('usage with unknown fields is refused, or counted without them on request', async () => {
+  const { iccid, id } = await aSim(harness.tenant)
+  const csv = (n: number) => `recordId,iccid,at,bytesUp,Country,mcc_mnc\nunknown-${n},${iccid},${AT},1000000,DE,26201\n`
+  const json = (n: number) =>
+    `{"recordId":"unknown-${n}","simId":${id},"at":"${AT}","bytesUp":1000000,"country":"DE","rat":{"name":"LTE"}}`
+  const all = { 'content-type': 'application/json' }
+  const onRequest = `${USAGE}?ignoreUnknown=true`
+
+  const refused = await send(USAGE, csv(1))
+  const rejected = await send(USAGE, json(2), NDJSON)
+  const counted = [
+    await send(onRequest, csv(3)),
+    await send(onRequest, json(4), NDJSON),
+    await send(onRequest, `{"records":[${json(5)},7]}`, all),
+  ]
+
+  expect(refused).toMatchObject({ status: 400, body: { errors: [{ pointer: '' }] } })
+  expect(refused.body.detail).toContain('unknown column "Country", "mcc_mnc"')
+  expect(refused.body.detail).toContain('or ignoreUnknown=true to pass it over')
+  expect(rejected.body).toMatchObject({ accepted: 0, ignored: [] })
+  expect(rejected.body.rejected[0].detail).toMatch(/^country is not a field of this record: ignoreUnknown=true passes/)
+  expect(counted.map(({ body }) => [body.accepted, body.rejectedCount, body.ignored])).toEqual([
+    [1, 0, ['Country', 'mcc_mnc']],
+    [1, 0, ['country', 'rat']],
+    [1, 1, ['country', 'rat']],
+  ])
+  expect(await usageOf(id)).toBe(3)
+})
+
 describe.each([
   ['usage', USAGE, 'iccid,recordId,at,bytesUp', 'bytesUp'],
   ['an import', SIMS, 'iccid,tag,imsi,type', 'tag'],
