@@ -10,6 +10,7 @@ import { plain } from './json.ts'
 import { withReferences } from './named.ts'
 import { completed } from './operations.ts'
 import type { Declaration } from './responses.ts'
+import { webhooks } from './webhooks.ts'
 import { INTERNAL, PUBLIC } from './words.ts'
 
 /** Describes the routes registered after this call, and serves the description at `/openapi.json`. */
@@ -49,7 +50,8 @@ export async function useOpenapi(app: App, listener: 'public' | 'internal'): Pro
       if (!('openapiObject' in document)) return {}
       const { openapiObject } = document
       const paths = withReferences(completed(plain(openapiObject.paths), declared))
-      return { ...openapiObject, components: { ...openapiObject.components, ...componentsFor(paths) }, paths }
+      const components = { ...openapiObject.components, ...componentsFor(paths) }
+      return { ...openapiObject, components, paths, ...(listener === 'internal' && { webhooks: webhooks() }) }
     },
   })
   app.get(

@@ -18,6 +18,8 @@ import { modeOf, NOUNS, poolIdOf, type SubjectFacts, subjectKey, subjectLabel } 
 /** The subject of an alert, with its label for people. */
 export interface AlertSubject extends Subject {
   readonly label: string
+  /** ICCID and tag of a SIM; null for others, and for a SIM that is gone. */
+  readonly card: { readonly iccid: string; readonly tag: string } | null
   /** Null outside pools. */
   readonly poolId: number | null
 }
@@ -117,6 +119,7 @@ const aboutOf = (subject: SubjectFacts): AlertSubject => ({
   kind: subject.kind,
   id: subject.id,
   label: subjectLabel(subject),
+  card: subject.kind === 'sim' ? { iccid: subject.row.iccid, tag: subject.row.tag } : null,
   poolId: poolIdOf(subject),
 })
 

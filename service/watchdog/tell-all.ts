@@ -211,10 +211,10 @@ const alertEvents = (batch: EvaluationBatch, { evaluations, withdrawals }: Decis
 ]
 
 /** Data common to all events about an alert. */
-const dataOf = ({ tenantId, moment }: EvaluationBatch, rule: string, { kind, id, label, poolId }: AlertSubject) => ({
+const dataOf = ({ tenantId, moment }: EvaluationBatch, rule: string, about: AlertSubject) => ({
   rule,
-  subject: { kind, id: kind === 'tenant' ? tenantId : id, label },
-  poolId,
+  subject: { kind: about.kind, id: about.kind === 'tenant' ? tenantId : about.id, label: about.label, ...about.card },
+  poolId: about.poolId,
   cycle: moment.cycle.key,
 })
 

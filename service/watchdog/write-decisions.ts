@@ -2,6 +2,7 @@
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { type AlertState, isFiring, type StoredAlert, scopesAt } from '../../rules/alerts/alert-state.ts'
 import {
+  type AlertSubject,
   type Decisions,
   decideAll,
   type EvaluatedSubject,
@@ -16,7 +17,7 @@ import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { forgetAlerts, loadAlerts, markFiringSimsDue, saveAlerts } from '../alerts/rows/alerts.ts'
 import { poolNames } from '../pools/rows/pools.ts'
-import { simLabels } from '../sims/rows/sims.ts'
+import { namedSims } from '../sims/rows/sims.ts'
 import type { DecidedCounts, EvaluationOptions } from './evaluation-options.ts'
 import { guardFiring, readAnswers } from './guard-firing.ts'
 import type { EvaluationBatch } from './read-batch.ts'
@@ -58,9 +59,14 @@ async function namedOf(tx: TenantTx, gone: readonly Subject[], stored: readonly 
   const left = gone.filter((subject) => alerted.has(subjectKey(subject)))
   if (left.length === 0) return []
   const idsOf = (kind: Subject['kind']) => left.flatMap((subject) => (subject.kind === kind ? subject.id : []))
-  const names = { sim: await simLabels(tx, idsOf('sim')), pool: await poolNames(tx, idsOf('pool')), tenant: new Map() }
-  const nameOf = ({ kind, id }: Subject): string => names[kind].get(id) ?? String(id)
-  return left.map(({ kind, id }) => ({ kind, id, label: nameOf({ kind, id }), poolId: kind === 'pool' ? id : null }))
+  const sims = await namedSims(tx, idsOf('sim'))
+  const pools = await poolNames(tx, idsOf('pool'))
+  return left.map(({ kind, id }): AlertSubject => {
+    const { iccid, tag } = (kind === 'sim' ? sims.get(id) : undefined) ?? {}
+    const card = iccid === undefined || tag === undefined ? null : { iccid, tag }
+    const label = (kind === 'pool' ? pools.get(id) : tag || iccid) ?? String(id)
+    return { kind, id, label, card, poolId: kind === 'pool' ? id : null }
+  })
 }
 
 function changed(

@@ -59,7 +59,7 @@ describe('webhooks are told of an alert', () => {
     expect(events[0]?.data).toEqual({
       rule: 'sim-usage-warning',
       level: LogLevel.Warning,
-      subject: { kind: 'sim', id: sim, label: expect.any(String) },
+      subject: { kind: 'sim', id: sim, label: expect.any(String), iccid: expect.any(String), tag: '' },
       poolId,
       cycle: '2026-11',
       since: '2026-11-10T12:01:00.000Z',
@@ -152,10 +152,12 @@ describe('webhooks are told', () => {
     expect(events[0]?.data).toEqual({
       simId: sim,
       label: expect.any(String),
+      iccid: expect.any(String),
+      tag: '',
       poolId,
       rule: 'sim-overage',
       cycle: '2026-11',
-      message: expect.stringContaining('was suspended: over'),
+      message: expect.stringContaining('was suspended over'),
     })
   })
 
