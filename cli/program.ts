@@ -1,10 +1,11 @@
 /** The `simherd` command: its processes, and all other commands below it. */
-
-import { Option } from 'commander'
+import completeInShells from '@bomb.sh/tab/commander'
 import { dropUndefined } from '../domain/drop-undefined.ts'
-import { command, group, settingsWith, withSettings } from './command.ts'
+import packageJson from '../package.json' with { type: 'json' }
+import { command, group, serviceCommand, settingsWith, withSettings } from './command.ts'
 import { tenantCommands } from './commands/index.ts'
 import { port } from './option-values.ts'
+import { OUTPUT } from './output.ts'
 import { rules } from './rules/index.ts'
 import { workflows } from './workflows/index.ts'
 
@@ -103,7 +104,7 @@ const doctor = command('doctor', 'Check installation, connections and migrations
   notes: 'The exit code is 1 if something is missing.',
   examples: ['npx simherd doctor -o json'],
 })
-  .addOption(new Option('-o, --output <format>', 'table or json').choices(['table', 'json']).default('table'))
+  .addOption(OUTPUT)
   .option(
     '--figures',
     'add up the kept figures of SIMs and usage again, and list differences: seconds for a million SIMs',
@@ -111,6 +112,12 @@ const doctor = command('doctor', 'Check installation, connections and migrations
   .action(withSettings(async () => (await import('./doctor/doctor.ts')).doctor))
 
 const keys = group('keys', 'API keys. All but the first are made by the internal API.', [
+  serviceCommand('list', 'List the keys of a tenant, or the operator keys, without their secrets.', [
+    'keys list --tenant t0123456789ab',
+  ])
+    .option('--tenant <id>', 'the tenant; default: operator keys')
+    .addOption(OUTPUT)
+    .action(withSettings(async () => (await import('./commands/tenants.ts')).listKeys)),
   command('create-operator', 'Make an operator key directly in the database at DATABASE_URL, and print it.', {
     examples: ['DATABASE_URL=… npx simherd keys create-operator'],
   })
@@ -131,4 +138,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 conflict, 5 unreacha
       'npx simherd doctor                        check installation, connections and migrations',
     ],
   },
-)
+).version(packageJson.version, '-V, --version', 'print the version')
+
+// Adds the command "completion <shell>".
+completeInShells(program, { completionCommandName: 'completion' })

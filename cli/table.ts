@@ -9,6 +9,10 @@ const grouped = new Intl.NumberFormat('en-US')
 const textOf = (cell: Cell) =>
   typeof cell === 'number' ? grouped.format(cell) : printable(cell).replaceAll('\n', '\\n').replaceAll('\t', ' ')
 
+/** The line about what a list does not show. */
+export const moreLines = (total: number, shown: number, words = 'more'): string[] =>
+  total > shown ? [`… and ${grouped.format(total - shown)} ${words}`] : []
+
 /**
  * The lines of a table. A column is as wide as its widest cell.
  *

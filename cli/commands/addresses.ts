@@ -7,24 +7,28 @@ import { dropUndefined } from '../../domain/drop-undefined.ts'
 import { forTenant, forTenantOn } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
 import { at } from '../instant.ts'
+import { type OutputFlags, printAnswer } from '../output.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
 
 /** Lists addresses, billing first. */
-export const listAddresses = forTenant(async (service) => {
-  const addresses = await responseOf(service.GET('/internal/addresses'))
-  if (addresses.length === 0) return print('there is no address: mails wait for one')
-  const rows = addresses.map((address) => [
-    address.id ?? '',
-    address.kind,
-    address.email,
-    address.level === null ? 'all' : `${labelOf(LogLevel, address.level)} at least`,
-    address.rules ?? 'all',
-    stateOf(address),
-  ])
-  for (const line of table(['address', 'kind', 'e-mail', 'level', 'rules', 'state'], rows)) print(line)
+export const listAddresses = forTenant(async (service, flags: TenantFlags & OutputFlags) => {
+  printAnswer(flags, await responseOf(service.GET('/internal/addresses')), (addresses) =>
+    addresses.length === 0
+      ? ['there is no address: mails wait for one']
+      : table(['address', 'kind', 'e-mail', 'level', 'rules', 'state'], addresses.map(rowOf)),
+  )
 })
+
+const rowOf = (address: Address) => [
+  address.id ?? '',
+  address.kind,
+  address.email,
+  address.level === null ? 'all' : `${labelOf(LogLevel, address.level)} at least`,
+  address.rules ?? 'all',
+  stateOf(address),
+]
 
 function stateOf({ kind, badSince, confirmedAt }: Address): string {
   if (badSince !== null) return `bad since ${at(badSince)}`

@@ -5,32 +5,37 @@ import { dropUndefined } from '../../domain/drop-undefined.ts'
 import { forTenant, forTenantOn } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
 import { at } from '../instant.ts'
+import { isJson, type OutputFlags, printAnswer, printJson } from '../output.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
-import { table } from '../table.ts'
+import { moreLines, table } from '../table.ts'
 
 /** Most lines of the list. */
 const SHOWN = 50
 
-interface MailFlags extends TenantFlags {
+interface MailFlags extends TenantFlags, OutputFlags {
   readonly status?: 'pending' | 'sent' | 'failed'
 }
 
 /** Lists mails, the newest first. */
-export const listMails = forTenant(async (service, { status }: MailFlags) => {
-  const query = { page: 1, pageSize: SHOWN, ...dropUndefined({ status }) }
-  const { data, pagination } = await responseOf(service.GET('/internal/mails', { params: { query } }))
-  if (data.length === 0) return print('there is no such mail')
-  const rows = data.map((mail) => [
-    mail.id,
-    mail.status,
-    mail.attempts,
-    at(mail.sentAt ?? mail.createdAt),
-    mail.recipient,
-    mail.status === 'sent' ? mail.subject : (mail.response ?? mail.subject),
-  ])
-  for (const line of table(['mail', 'status', 'attempts', 'at', 'to', 'what'], rows)) print(line)
-  if (pagination.totalItems > data.length) print(`… and ${pagination.totalItems - data.length} older`)
+export const listMails = forTenant(async (service, flags: MailFlags) => {
+  const query = { page: 1, pageSize: SHOWN, ...dropUndefined({ status: flags.status }) }
+  const found = await responseOf(service.GET('/internal/mails', { params: { query } }))
+  printAnswer(flags, found, ({ data, pagination }) => {
+    if (data.length === 0) return ['there is no such mail']
+    const rows = data.map((mail) => [
+      mail.id,
+      mail.status,
+      mail.attempts,
+      at(mail.sentAt ?? mail.createdAt),
+      mail.recipient,
+      mail.status === 'sent' ? mail.subject : (mail.response ?? mail.subject),
+    ])
+    return [
+      ...table(['mail', 'status', 'attempts', 'at', 'to', 'what'], rows),
+      ...moreLines(pagination.totalItems, data.length, 'older'),
+    ]
+  })
 })
 
 /** Retries a mail after its attempts were given up. */
@@ -40,14 +45,15 @@ export const retryMail = forTenantOn(async (service, id: string) => {
   print(`mail ${id} is tried again, at the tenant's present billing address`)
 })
 
-interface ShowFlags extends TenantFlags {
+interface ShowFlags extends TenantFlags, OutputFlags {
   readonly html?: boolean
 }
 
 /** Shows a mail in the form sent. */
-export const showMail = forTenantOn(async (service, id: string, { html = false }: ShowFlags) => {
+export const showMail = forTenantOn(async (service, id: string, { html = false, ...flags }: ShowFlags) => {
   const params = { path: { id } }
   const mail = await responseOf(service.GET('/internal/mails/{id}', { params }))
+  if (isJson(flags)) return printJson(mail)
   const { body } = mail
   if (html) return print(body?.html ?? 'what it says is not stored')
   const headers = { 'Message-ID': mail.id, To: mail.recipient, Subject: mail.subject, ...body?.headers }

@@ -5,10 +5,10 @@ import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { NoticeSettings } from '../../domain/tenants/notices.ts'
 import { forTenant } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
-import { print } from '../print.ts'
+import { type OutputFlags, printAnswer } from '../output.ts'
 import { responseOf } from '../service.ts'
 
-interface NoticeFlags extends TenantFlags {
+interface NoticeFlags extends TenantFlags, OutputFlags {
   readonly timeZone?: string
   readonly feedEvery?: string
   /** False: never. */
@@ -34,7 +34,7 @@ export const tenantNotices = forTenant(async (service, flags: NoticeFlags) => {
   const params = { header: { 'If-Match': read.response.headers.get('etag') ?? '*' } }
   const isRead = Object.keys(change).length === 0
   const now = isRead ? was : await responseOf(service.PUT('/internal/tenant/notices', { body, params }))
-  for (const line of settingsLines(now)) print(line)
+  printAnswer(flags, now, settingsLines)
 })
 
 const settingsLines = ({ timeZone, feedEvery, escalateAfter, mailsFrom }: NoticeSettings): string[] => [

@@ -5,14 +5,16 @@ import { idempotent } from '../../adapters/rest/client.ts'
 import type { DeliveryStatus, Webhook, WebhookDelivery } from '../../domain/channels/webhook.ts'
 import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { WebhookEventType } from '../../domain/notifications/event.ts'
+import { counted } from '../../domain/quantity.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askService, forTenant, forTenantOn } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { at } from '../instant.ts'
+import { type OutputFlags, printAnswer } from '../output.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
-import { table } from '../table.ts'
+import { moreLines, table } from '../table.ts'
 
 /** Most lines of a list. */
 const SHOWN = 50
@@ -21,24 +23,28 @@ const TESTED_MS = 25_000
 const LOOK_MS = 300
 
 /** Lists webhooks, the newest first. */
-export const listWebhooks = forTenant(async (service) => {
-  const { data } = await responseOf(
-    service.GET('/internal/webhooks', { params: { query: { page: 1, pageSize: SHOWN } } }),
+export const listWebhooks = forTenant(async (service, flags: TenantFlags & OutputFlags) => {
+  const query = { page: 1, pageSize: SHOWN }
+  const found = await responseOf(service.GET('/internal/webhooks', { params: { query } }))
+  printAnswer(flags, found, ({ data }) =>
+    data.length === 0
+      ? ['there is no webhook']
+      : table(['webhook', 'url', 'events', 'state', 'what for'], data.map(rowOf)),
   )
-  if (data.length === 0) return print('there is no webhook')
-  const rows = data.map((webhook) => [
-    webhook.id,
-    webhook.url,
-    webhook.events?.join(', ') ?? 'all',
-    stateOf(webhook),
-    webhook.description,
-  ])
-  for (const line of table(['webhook', 'url', 'events', 'state', 'what for'], rows)) print(line)
 })
+
+const rowOf = (webhook: Webhook) => [
+  webhook.id,
+  webhook.url,
+  webhook.events?.join(', ') ?? 'all',
+  stateOf(webhook),
+  webhook.description,
+]
 
 function stateOf({ disabledAt, disabledWhy, pausedUntil, failures }: Webhook): string {
   if (disabledAt !== null) return `disabled ${at(disabledAt)}: ${disabledWhy ?? 'no reason given'}`
-  if (failures > 0) return `away ${failures} time(s), tried again ${pausedUntil === null ? 'now' : at(pausedUntil)}`
+  if (failures > 0)
+    return `away ${counted(failures, 'time')}, tried again ${pausedUntil === null ? 'now' : at(pausedUntil)}`
   return 'in use'
 }
 
@@ -48,10 +54,10 @@ interface AddFlags extends TenantFlags {
 }
 
 /** Registers a webhook, and prints its secret. */
-export const addWebhook = forTenantOn(async (service, url: string, { events, description }: AddFlags) => {
+export const addWebhook = forTenantOn(async (service, url: string, { events, description, tenant }: AddFlags) => {
   const body = { url, ...dropUndefined({ events, description }) }
   const { id, secret } = await responseOf(service.POST('/internal/webhooks', { body, params: idempotent() }))
-  print(`webhook ${id} gets what happens from now on; "simherd webhooks test ${id}" tries it`)
+  print(`webhook ${id} gets what happens from now on; "npx simherd webhooks test ${id} --tenant ${tenant}" tries it`)
   print(`its secret, shown this once: ${secret}`)
 })
 
@@ -88,27 +94,31 @@ export const testWebhook = forTenantOn(
 const answerOf = ({ answer, response }: WebhookDelivery): string =>
   answer === null ? (response ?? 'not tried yet') : [`it answered ${answer}`, response].filter(Boolean).join(': ')
 
-interface DeliveryFlags extends TenantFlags {
+interface DeliveryFlags extends TenantFlags, OutputFlags {
   readonly status?: DeliveryStatus
 }
 
 /** Lists deliveries to a webhook, the newest first. */
-export const listDeliveries = forTenantOn(async (service, id: number, { status }: DeliveryFlags) => {
-  const query = { page: 1, pageSize: SHOWN, ...dropUndefined({ status }) }
+export const listDeliveries = forTenantOn(async (service, id: number, flags: DeliveryFlags) => {
+  const query = { page: 1, pageSize: SHOWN, ...dropUndefined({ status: flags.status }) }
   const params = { path: { id }, query }
-  const { data, pagination } = await responseOf(service.GET('/internal/webhooks/{id}/deliveries', { params }))
-  if (data.length === 0) return print('there is no such delivery')
-  const rows = data.map((one) => [
-    one.id,
-    one.type,
-    at(one.createdAt),
-    one.status,
-    one.attempts,
-    one.nextAttemptAt === null ? '' : at(one.nextAttemptAt),
-    answerOf(one),
-  ])
-  for (const line of table(['delivery', 'event', 'at', 'status', 'attempts', 'next', 'answer'], rows)) print(line)
-  if (pagination.totalItems > data.length) print(`… and ${pagination.totalItems - data.length} older`)
+  const found = await responseOf(service.GET('/internal/webhooks/{id}/deliveries', { params }))
+  printAnswer(flags, found, ({ data, pagination }) => {
+    if (data.length === 0) return ['there is no such delivery']
+    const rows = data.map((one) => [
+      one.id,
+      one.type,
+      at(one.createdAt),
+      one.status,
+      one.attempts,
+      one.nextAttemptAt === null ? '' : at(one.nextAttemptAt),
+      answerOf(one),
+    ])
+    return [
+      ...table(['delivery', 'event', 'at', 'status', 'attempts', 'next', 'answer'], rows),
+      ...moreLines(pagination.totalItems, data.length, 'older'),
+    ]
+  })
 })
 
 /** Sends an event again, or at once if it waits. */

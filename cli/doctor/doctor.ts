@@ -2,6 +2,7 @@
 import { styleText } from 'node:util'
 import type { Settings } from '../../process/settings.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
+import { isJson, type OutputFlags, printJson } from '../output.ts'
 import { printable } from '../print.ts'
 import { readStack } from '../stack-file.ts'
 import { CHECKS, type CheckContext, type CheckResult, FIGURES } from './checks.ts'
@@ -16,7 +17,7 @@ const MARK = { ok: styleText('green', '✓'), missing: styleText('red', '✗'), 
  */
 export async function doctor(
   settings: Settings,
-  { output, figures = false }: { readonly output: 'table' | 'json'; readonly figures?: boolean },
+  { figures = false, ...flags }: OutputFlags & { readonly figures?: boolean },
 ): Promise<void> {
   const looked: CheckContext = { settings, stack: await readStack(settings.DATA_DIR) }
   const findings: CheckResult[] = [
@@ -27,7 +28,7 @@ export async function doctor(
       ),
     )),
   ]
-  if (output === 'json') console.log(JSON.stringify(findings, null, 2))
+  if (isJson(flags)) printJson(findings)
   else for (const line of findings.flatMap(linesOf)) console.log(line)
   const missing = findings.filter(({ state }) => state === 'missing')
   if (missing.length > 0) {

@@ -2,12 +2,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { command, group, serviceCommand, settingsWith, withoutSettings, withSettings } from '../command.ts'
 import { id, wholeNumber } from '../option-values.ts'
+import { OUTPUT } from '../output.ts'
 import type { WatchFlags } from './watch.ts'
 
 const TENANT = '--tenant t0123456789ab'
-const OUTPUT = new Option('-o, --output <format>', 'text, or json for programs')
-  .choices(['text', 'json'])
-  .default('text')
 const REASON = ['--reason <text>', 'the reason, for the history'] as const
 const RULES = ['[folder]', 'folder of rule files; default: the shipped rules', ''] as const
 const FOLDER = ['[folder]', 'folder of rule files; default: RULES_DIR, or the shipped rules', ''] as const

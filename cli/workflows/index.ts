@@ -6,6 +6,7 @@ import { SUSPENDED_UNTIL } from '../../domain/temporal/suspend-on-overage.ts'
 import { STATUSES } from '../../domain/workflows/workflow.ts'
 import { group, serviceCommand, tenantCommand, withSettings } from '../command.ts'
 import { id, idempotencyKey, wholeNumber } from '../option-values.ts'
+import { OUTPUT } from '../output.ts'
 
 const TENANT = '--tenant t0123456789ab'
 const PROVISION = 'provision-and-activate:t0123456789ab:7'
@@ -21,7 +22,7 @@ const startOf = (name: string, description: string, examples: readonly string[],
     notes,
   )
     .option('--wait', 'follow it until it ends; exit code 1 if it failed')
-    .option('--json', 'answer as JSON')
+    .addOption(OUTPUT)
 
 const start = group(
   'start',
@@ -120,7 +121,7 @@ const list = tenantCommand(
   .option('--cycle <key>', 'of this billing cycle')
   .option('--page <n>', 'page, from 1', wholeNumber(1, 1_000_000), 1)
   .option('--page-size <n>', 'most of a page, 1 to 100', wholeNumber(1, 100), 50)
-  .option('--json', 'answer as JSON')
+  .addOption(OUTPUT)
   .action(withSettings(async () => (await import('./list.ts')).printWorkflows))
 
 const show = ofWorkflow(
@@ -129,7 +130,7 @@ const show = ofWorkflow(
   [PROVISION],
   'Without a worker the steps are not known; that is noted. Times are in UTC.',
 )
-  .option('--json', 'answer as JSON')
+  .addOption(OUTPUT)
   .action(withSettings(async () => (await import('./show.ts')).showWorkflow))
 
 const watch = ofWorkflow(
@@ -137,9 +138,9 @@ const watch = ofWorkflow(
   'Follow a workflow until it ends, then show it. Exit code 1 if it failed.',
   [MONTH_END],
   `On a terminal one line is kept up to date; a pipe gets a line for each new state, and every ten seconds.
-Ctrl-C ends the watching, not the workflow.`,
+With -o json progress goes to standard error. Ctrl-C ends the watching, not the workflow.`,
 )
-  .option('--json', 'show it as JSON in the end; progress goes to standard error')
+  .addOption(OUTPUT)
   .action(withSettings(async () => (await import('./watch.ts')).watchWorkflow))
 
 /** The signals of each type of workflow, a line each. */

@@ -6,13 +6,13 @@ import type { RunStatus } from '../../domain/workflows/workflow.ts'
 import { forTenant } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
 import { at } from '../instant.ts'
-import { print } from '../print.ts'
+import { type OutputFlags, printAnswer } from '../output.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import { type RunInfo } from './ask.ts'
 import { wordOf } from './run-text.ts'
 
-interface ListFlags extends TenantFlags {
+interface ListFlags extends TenantFlags, OutputFlags {
   readonly type?: WorkflowType
   readonly status?: RunStatus
   readonly state?: string
@@ -21,7 +21,6 @@ interface ListFlags extends TenantFlags {
   readonly cycle?: string
   readonly page: number
   readonly pageSize: number
-  readonly json?: boolean
 }
 
 const rowOf = (run: RunInfo) => [
@@ -34,13 +33,13 @@ const rowOf = (run: RunInfo) => [
 
 /** Prints one page of a tenant's workflows, newest first. */
 export const printWorkflows = forTenant(async (service, flags: ListFlags) => {
-  const { type, status, state, sim: simId, pool: poolId, cycle, page, pageSize, json } = flags
+  const { type, status, state, sim: simId, pool: poolId, cycle, page, pageSize } = flags
   const query = { page, pageSize, ...dropUndefined({ type, status, state, simId, poolId, cycle }) }
   const found = await responseOf(service.GET('/internal/workflows', { params: { query } }))
-  if (json === true) return print(JSON.stringify(found, null, 2))
-  const { data, pagination } = found
-  for (const line of table(['id', 'status', 'state', 'started', 'ended'], data.map(rowOf))) print(line)
-  print(tailOf(pagination))
+  printAnswer(flags, found, ({ data, pagination }) => [
+    ...table(['id', 'status', 'state', 'started', 'ended'], data.map(rowOf)),
+    tailOf(pagination),
+  ])
 })
 
 function tailOf(pagination: { readonly totalItems: number; readonly page: number; readonly totalPages: number }) {

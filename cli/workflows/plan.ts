@@ -3,10 +3,12 @@ import type { InternalClient } from '../../adapters/rest/client.ts'
 import type { MonthEndPlan } from '../../domain/month-end/plan.ts'
 import { CommandFailure } from '../failures.ts'
 import { at } from '../instant.ts'
-import { print } from '../print.ts'
+import { type OutputFlags, printAnswer } from '../output.ts'
 import { responseOf } from '../service.ts'
 import { type Cell, table } from '../table.ts'
 
+/** Milliseconds: a little more than the 5 minutes that the service takes at most. */
+export const PLAN_TIMEOUT_MS = 310_000
 /** Most rows shown of a list. The interface returns more. */
 const SHOWN = 20
 const MEGABYTE = 1_000_000
@@ -89,15 +91,10 @@ const changeText = ({ unassign, poolId, tariffId }: MonthEndPlan['changes']['fir
  * @param cycle key of the cycle; undefined: the running one
  * @throws CommandFailure if no cycle has begun yet
  */
-export async function showPlan(
-  service: InternalClient,
-  cycle: string | undefined,
-  { json }: { readonly json?: boolean },
-): Promise<void> {
+export async function showPlan(service: InternalClient, cycle: string | undefined, flags: OutputFlags): Promise<void> {
   const key = cycle ?? (await runningCycle(service))
   const plan = await responseOf(service.GET('/internal/cycles/{key}/plan', { params: { path: { key } } }))
-  if (json === true) print(JSON.stringify(plan, null, 2))
-  else for (const line of planLines(plan)) print(line)
+  printAnswer(flags, plan, planLines)
 }
 
 /** @throws CommandFailure if there is none: a worker opens the first within seconds */

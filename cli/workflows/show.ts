@@ -3,26 +3,26 @@
 import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askService } from '../ask-service.ts'
-import { print } from '../print.ts'
+import { type OutputFlags, printAnswer } from '../output.ts'
 import { responseOf } from '../service.ts'
 import { askPending, tenantOf } from './ask.ts'
 import { runLines } from './run-text.ts'
 
-interface ShowFlags {
+interface ShowFlags extends OutputFlags {
   readonly tenant?: string
-  readonly json?: boolean
 }
 
 const HISTORY_LINK = /<([^>]+)>; rel="history"/
 
 /** Prints a workflow: its state, finished steps, waits, and failing activities. */
-export async function showWorkflow(settings: Settings, workflowId: string, { tenant, json }: ShowFlags): Promise<void> {
-  await askService({ settings, tenantId: tenantOf(workflowId, tenant) }, async (service) => {
+export async function showWorkflow(settings: Settings, workflowId: string, flags: ShowFlags): Promise<void> {
+  await askService({ settings, tenantId: tenantOf(workflowId, flags.tenant) }, async (service) => {
     const answered = await service.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } })
     const run = await responseOf(Promise.resolve(answered))
     const pending = run.status === 'running' ? await askPending(service, workflowId) : undefined
     const historyUrl = HISTORY_LINK.exec(answered.response.headers.get('link') ?? '')?.[1] ?? null
-    if (json === true) return print(JSON.stringify({ ...run, pending: pending ?? null, historyUrl }, null, 2))
-    for (const line of runLines(run, { historyUrl, ...dropUndefined({ pending }) })) print(line)
+    printAnswer(flags, { ...run, pending: pending ?? null, historyUrl }, () =>
+      runLines(run, { historyUrl, ...dropUndefined({ pending }) }),
+    )
   })
 }

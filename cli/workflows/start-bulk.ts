@@ -2,14 +2,16 @@
 
 import { idempotent } from '../../adapters/rest/client.ts'
 import { dropUndefined } from '../../domain/drop-undefined.ts'
+import { counted } from '../../domain/quantity.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askService } from '../ask-service.ts'
 import { printRefusals } from '../commands/bulk-tickets.ts'
 import { readInput } from '../files.ts'
+import { isJson, printJson } from '../output.ts'
 import { print } from '../print.ts'
 import { delivered, responseOf } from '../service.ts'
 import type { StartFlags } from './start.ts'
-import { followSoon, printEnd } from './watch.ts'
+import { followSoon, printEnd, progressTo } from './watch.ts'
 
 interface BulkFlags extends StartFlags {
   readonly pool?: number
@@ -24,7 +26,7 @@ interface BulkFlags extends StartFlags {
  * @throws CommandFailure if the file cannot be read, if the service refuses, or, with `wait`, if a SIM failed
  */
 export async function startBulk(settings: Settings, file: string, flags: BulkFlags): Promise<void> {
-  const { tenant: tenantId, pool: poolId, tariff: tariffId, parallel, skipInvalid, wait, json } = flags
+  const { tenant: tenantId, pool: poolId, tariff: tariffId, parallel, skipInvalid, wait } = flags
   const bytes = await readInput(file)
   const query = {
     ...dropUndefined({ poolId, tariffId, parallel }),
@@ -38,11 +40,11 @@ export async function startBulk(settings: Settings, file: string, flags: BulkFla
         ...delivered(bytes, { 'content-type': 'text/csv' }),
       }),
     )
-    if (json !== true) {
-      print(`started ${batch.workflowId}: ${batch.total - batch.refused} SIM(s), ${batch.refused} left out`)
+    if (!isJson(flags)) {
+      print(`started ${batch.workflowId}: ${counted(batch.total - batch.refused, 'SIM')}, ${batch.refused} left out`)
       printRefusals('left out because', batch.refusals)
-    } else if (wait !== true) print(JSON.stringify(batch, null, 2))
+    } else if (wait !== true) printJson(batch)
     if (wait !== true) return
-    printEnd(await followSoon(service, batch.workflowId, json === true ? process.stderr : process.stdout), { json })
+    printEnd(await followSoon(service, batch.workflowId, progressTo(flags)), flags)
   })
 }

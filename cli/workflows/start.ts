@@ -8,18 +8,18 @@ import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { SuspendedUntil } from '../../domain/temporal/suspend-on-overage.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askService } from '../ask-service.ts'
+import type { TenantFlags } from '../command.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
+import { isJson, type OutputFlags, printAnswer } from '../output.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { type StartAnswer } from './ask.ts'
-import { showPlan } from './plan.ts'
-import { follow, printEnd } from './watch.ts'
+import { PLAN_TIMEOUT_MS, showPlan } from './plan.ts'
+import { follow, printEnd, progressTo } from './watch.ts'
 
-export interface StartFlags {
-  readonly tenant: string
+export interface StartFlags extends TenantFlags, OutputFlags {
   /** Follows the run until it ends. */
   readonly wait?: boolean
-  readonly json?: boolean
 }
 interface ProvisionFlags extends StartFlags {
   readonly sim?: number
@@ -47,8 +47,6 @@ interface UndoFlags extends StartFlags {
 }
 
 const BEGUN = 202
-/** Milliseconds: a little more than the 5 minutes that the service takes at most. */
-const PLAN_TIMEOUT_MS = 310_000
 
 function startText({ workflowId, status }: StartAnswer, begun: boolean): string {
   if (begun) return `started ${workflowId}`
@@ -61,13 +59,12 @@ const startWith =
   <F extends StartFlags>(post: (service: InternalClient, flags: F) => Promise<FetchResult<StartAnswer>>) =>
   (settings: Settings, flags: F): Promise<void> =>
     askService({ settings, tenantId: flags.tenant, follows: flags.wait }, async (service) => {
-      const { wait, json } = flags
       const answered = await post(service, flags)
       const run = await responseOf(Promise.resolve(answered))
       const said = startText(run, answered.response.status === BEGUN)
-      if (wait !== true) return print(json === true ? JSON.stringify(run, null, 2) : said)
-      if (json !== true) print(said)
-      printEnd(await follow(service, run.workflowId, json === true ? process.stderr : process.stdout), { json })
+      if (flags.wait !== true) return printAnswer(flags, run, () => [said])
+      if (!isJson(flags)) print(said)
+      printEnd(await follow(service, run.workflowId, progressTo(flags)), flags)
     })
 
 /** @throws CommandFailure for no SIM or two, if the service refuses, and, with `wait`, if the run fails */

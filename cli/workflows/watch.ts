@@ -5,7 +5,7 @@ import type { Settings } from '../../process/settings.ts'
 import { hasFailed } from '../../service/workflows/retry-of.ts'
 import { askService } from '../ask-service.ts'
 import { CommandFailure } from '../failures.ts'
-import { print } from '../print.ts'
+import { isJson, type OutputFlags, printAnswer } from '../output.ts'
 import { ProblemResponse } from '../service.ts'
 import { askRun, type RunInfo, tenantOf } from './ask.ts'
 import { liveLine, type Output } from './live-line.ts'
@@ -17,10 +17,12 @@ const LOOK_FIRST_MS = 1000
 const LOOK_LATER_MS = 5000
 const LOOKS_FIRST = 120
 
-export interface FollowFlags {
+export interface FollowFlags extends OutputFlags {
   readonly tenant?: string
-  readonly json?: boolean
 }
+
+/** Progress: beside the answer as JSON, on standard error. */
+export const progressTo = (flags: OutputFlags): Output => (isJson(flags) ? process.stderr : process.stdout)
 
 /**
  * Shows the progress of a run until it ends.
@@ -68,9 +70,8 @@ export async function followSoon(service: InternalClient, workflowId: string, ou
  *
  * @throws CommandFailure if it failed, for the exit code
  */
-export function printEnd(run: RunInfo, { json }: { readonly json?: boolean | undefined } = {}): void {
-  if (json === true) print(JSON.stringify(run, null, 2))
-  else for (const line of ['', ...runLines(run)]) print(line)
+export function printEnd(run: RunInfo, flags: OutputFlags = {}): void {
+  printAnswer(flags, run, () => ['', ...runLines(run)])
   if (!hasFailed(run)) return
   const { workflowId, status, failure } = run
   const why = outcomeOf(run) ?? (failure === null ? status : `${failure.code}: ${failure.detail}`)
@@ -82,12 +83,8 @@ export function printEnd(run: RunInfo, { json }: { readonly json?: boolean | und
  *
  * @throws CommandFailure if the run failed
  */
-export async function watchWorkflow(
-  settings: Settings,
-  workflowId: string,
-  { tenant, json }: FollowFlags,
-): Promise<void> {
-  await askService({ settings, tenantId: tenantOf(workflowId, tenant), follows: true }, async (service) =>
-    printEnd(await follow(service, workflowId, json === true ? process.stderr : process.stdout), { json }),
+export async function watchWorkflow(settings: Settings, workflowId: string, flags: FollowFlags): Promise<void> {
+  await askService({ settings, tenantId: tenantOf(workflowId, flags.tenant), follows: true }, async (service) =>
+    printEnd(await follow(service, workflowId, progressTo(flags)), flags),
   )
 }

@@ -119,7 +119,7 @@ describe('simherd workflows start', () => {
   })
 
   test('prints the plan of a named cycle as JSON', async () => {
-    await startMonthEnd(settings, { tenant, cycle: '2199-01', dryRun: true, json: true })
+    await startMonthEnd(settings, { tenant, cycle: '2199-01', dryRun: true, output: 'json' })
 
     expect(JSON.parse(lines.join('\n'))).toMatchObject({ cycle: '2199-01', closedAt: null, changes: { count: 0 } })
   })
@@ -192,14 +192,14 @@ describe('simherd workflows', () => {
     await startSuspend(settings, { tenant, sim, grace: 'PT2H' })
     for (const list of [lines, statusLines]) list.length = 0
 
-    await showWorkflow(settings, suspension, { json: true })
+    await showWorkflow(settings, suspension, { output: 'json' })
     expect(JSON.parse(lines.splice(0).join('\n'))).toMatchObject({
       workflowId: suspension,
       status: 'running',
       pending: { workers: 1 },
     })
 
-    const watching = failureOf(watchWorkflow(settings, suspension, { json: true }))
+    const watching = failureOf(watchWorkflow(settings, suspension, { output: 'json' }))
     await cancelWorkflow(settings, suspension, {})
     const { exitCode } = await watching
     lines.shift()
