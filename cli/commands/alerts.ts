@@ -6,47 +6,54 @@ import type { NewSilence, Silence } from '../../domain/alerts/silence.ts'
 import { dropUndefined } from '../../domain/drop-undefined.ts'
 import { forTenant, forTenantOn } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
+import { CommandFailure, ExitCode } from '../failures.ts'
 import { at } from '../instant.ts'
+import { type OutputFlags, printAnswer } from '../output.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
-import { table } from '../table.ts'
+import { moreLines, table } from '../table.ts'
 
 /** Most lines of a list. */
 const SHOWN = 50
 
-interface AlertFlags extends TenantFlags {
+interface AlertFlags extends TenantFlags, OutputFlags {
   readonly rule?: string
   readonly sim?: number
   readonly pool?: number
 }
 
 /** Lists pending and firing alerts. */
-export const listAlerts = forTenant(async (service, { rule, sim, pool }: AlertFlags) => {
+export const listAlerts = forTenant(async (service, flags: AlertFlags) => {
+  const { rule, sim, pool } = flags
   const query = {
     page: 1,
     pageSize: SHOWN,
     ...dropUndefined({ rule, simId: sim, poolId: pool }),
   }
-  const { data, pagination } = await responseOf(service.GET('/internal/alerts', { params: { query } }))
-  for (const line of alertLines(data, pagination.totalItems)) print(line)
+  const found = await responseOf(service.GET('/internal/alerts', { params: { query } }))
+  printAnswer(flags, found, ({ data, pagination }) => alertLines(data, pagination.totalItems))
 })
 
-/** Shows one alert. Prints a note if it is neither pending nor firing */
-export const showAlert = forTenantOn(async (service, rule: string, { sim, pool }: AlertFlags) => {
+/** Shows one alert. @throws CommandFailure if it is neither pending nor firing */
+export const showAlert = forTenantOn(async (service, rule: string, flags: AlertFlags) => {
+  const { sim, pool, tenant } = flags
   const query = { rule, ...dropUndefined({ simId: sim, poolId: pool }) }
   const { data } = await responseOf(service.GET('/internal/alerts', { params: { query } }))
   const kind = sim !== undefined ? 'sim' : pool !== undefined ? 'pool' : 'tenant'
   const alert = data.find(({ subject }) => subject.kind === kind)
-  if (alert === undefined) return print('it has ended, or never was: "simherd alerts" lists those that have not')
-  for (const line of linesOf(alert)) print(line)
+  if (alert === undefined) {
+    const list = `npx simherd alerts --tenant ${tenant}`
+    throw new CommandFailure(`it has ended, or never was; "${list}" lists those that have not`, ExitCode.notFound)
+  }
+  printAnswer(flags, alert, linesOf)
 })
 
 /** The reason that holds back a mail or a suspension, as a sentence. */
 const WITHHELD: Readonly<Record<Alert['withheld'][number], string>> = {
   silenced: 'a silence holds back its mails; what still fires at its end is mailed',
   inhibited: 'another alert that is mailed says more of the same',
-  unsubscribed: 'the tenant wants no mails of alerts of this level: see "simherd tenants notices"',
-  held: 'its rule began to fire on many at once: "simherd enforcement show" lists what waits for a decision',
+  unsubscribed: 'the tenant wants no mails of alerts of this level: see "npx simherd tenants notices"',
+  held: 'its rule began to fire on many at once: "npx simherd enforcement show" lists what waits for a decision',
   nodata: 'no usage is received: it stays as it is, and nothing is suspended or brought back',
   stage: "its rule's stage lets it do no more",
   mode: 'the watchdog mode of its subject lets its rule do no more',
@@ -101,17 +108,15 @@ function alertLines(alerts: readonly Alert[], total: number): string[] {
         ],
       ),
     ),
-    ...moreThan(total, alerts.length),
+    ...moreLines(total, alerts.length),
   ]
 }
 
-const moreThan = (total: number, shown: number): string[] => (total > shown ? [`… and ${total - shown} more`] : [])
-
 /** Lists silences that have not ended; with `all`, ended ones too. */
-export const listSilences = forTenant(async (service, { all }: TenantFlags & { all?: boolean }) => {
-  const query = { page: 1, pageSize: SHOWN, ...(all !== true && { open: true }) }
-  const { data, pagination } = await responseOf(service.GET('/internal/silences', { params: { query } }))
-  for (const line of silenceLines(data, pagination.totalItems)) print(line)
+export const listSilences = forTenant(async (service, flags: TenantFlags & OutputFlags & { all?: boolean }) => {
+  const query = { page: 1, pageSize: SHOWN, ...(flags.all !== true && { open: true }) }
+  const found = await responseOf(service.GET('/internal/silences', { params: { query } }))
+  printAnswer(flags, found, ({ data, pagination }) => silenceLines(data, pagination.totalItems))
 })
 
 function silenceLines(silences: readonly Silence[], total: number): string[] {
@@ -127,7 +132,7 @@ function silenceLines(silences: readonly Silence[], total: number): string[] {
         silence.reason,
       ]),
     ),
-    ...moreThan(total, silences.length),
+    ...moreLines(total, silences.length),
   ]
 }
 
@@ -148,7 +153,9 @@ export const addSilence = forTenant(async (service, flags: SilenceFlags) => {
   const { rule, sim, pool, tag, for: lasts, until, reason } = flags
   const body: NewSilence = { reason, ...dropUndefined({ rule, simId: sim, poolId: pool, tag, lasts, endsAt: until }) }
   const { id } = await responseOf(service.POST('/internal/silences', { body, params: idempotent() }))
-  print(`silence ${id} has begun: the log and suspensions go on; "simherd silences end ${id}" ends it`)
+  print(
+    `silence ${id} has begun: the log and suspensions go on; "npx simherd silences end ${id} --tenant ${flags.tenant}" ends it`,
+  )
 })
 
 /** Ends a silence. */

@@ -3,25 +3,30 @@
 import { idempotent } from '../../adapters/rest/client.ts'
 import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { EnforcementSettings, Hold } from '../../domain/enforcement/guard.ts'
+import { counted } from '../../domain/quantity.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askService, forTenant } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { at } from '../instant.ts'
+import { type OutputFlags, printAnswer } from '../output.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
-import { table } from '../table.ts'
+import { moreLines, table } from '../table.ts'
 
 /** Most holds shown. More than a person decides at once. */
 const SHOWN = 50
 
 /** Shows the switch, the guard's limits, and the holds that wait for a decision, newest first. */
-export const showEnforcement = forTenant(async (service) => {
+export const showEnforcement = forTenant(async (service, flags: TenantFlags & OutputFlags) => {
   const options = await responseOf(service.GET('/internal/tenant/enforcement'))
-  const { data, pagination } = await responseOf(
+  const holds = await responseOf(
     service.GET('/internal/enforcement/holds', { params: { query: { state: 'held', page: 1, pageSize: SHOWN } } }),
   )
-  for (const line of [...settingsLines(options), ...holdLines(data, pagination.totalItems)]) print(line)
+  printAnswer(flags, { ...options, holds }, () => [
+    ...settingsLines(options),
+    ...holdLines(holds.data, holds.pagination.totalItems, flags),
+  ])
 })
 
 interface ChangeFlags extends TenantFlags {
@@ -74,7 +79,7 @@ export function decideHold(
   return askService({ settings, tenantId }, async (service) => {
     const options = { params: { path: { id: holdId }, ...idempotent() } }
     const answer = await responseOf(service.POST(`/internal/enforcement/holds/{id}/${decision}`, options))
-    print(`hold ${holdId} is ${answer.state}: ${answer.decided} subject(s) ${DECISIONS[decision]}`)
+    print(`hold ${holdId} is ${answer.state}: ${counted(answer.decided, 'subject')} ${DECISIONS[decision]}`)
   })
 }
 
@@ -82,16 +87,16 @@ function settingsLines(all: EnforcementSettings): string[] {
   const { enabled, guardLeast, guardPct, alertGuardLeast, alertGuardPct } = all
   return [
     enabled ? 'enforcement is on' : 'enforcement is off: nothing is suspended, rules only say what they would do',
-    `guard: one rule suspends at most ${guardLeast} SIM(s) an hour, or ${guardPct} % of its pool (else of the tenant) where that is more; the rest is held`,
-    `guard: one rule tells of at most ${alertGuardLeast} new subject(s) an hour, or ${alertGuardPct} % of the tenant's where that is more; the rest is held`,
+    `guard: one rule suspends at most ${counted(guardLeast, 'SIM')} an hour, or ${guardPct} % of its pool (else of the tenant) where that is more; the rest is held`,
+    `guard: one rule tells of at most ${counted(alertGuardLeast, 'new subject')} an hour, or ${alertGuardPct} % of the tenant's where that is more; the rest is held`,
   ]
 }
 
-function holdLines(holds: readonly Hold[], total: number): string[] {
+function holdLines(holds: readonly Hold[], total: number, { tenant }: TenantFlags): string[] {
   if (total === 0) return ['nothing is held']
   return [
     '',
-    `held, waiting for "simherd enforcement release" or "discard" (${total})`,
+    `held (${total}); "npx simherd enforcement release <hold> --tenant ${tenant}" or "discard" decides`,
     ...table(
       ['hold', 'what', 'rule', 'pool', 'cycle', 'since', 'waiting', 'allowed'],
       holds.map(({ id, what, rule, poolId, cycle, openedAt, waiting, allowed }) => [
@@ -105,6 +110,6 @@ function holdLines(holds: readonly Hold[], total: number): string[] {
         allowed,
       ]),
     ).map((line) => `  ${line}`),
-    ...(total > holds.length ? [`  … and ${total - holds.length} older`] : []),
+    ...moreLines(total, holds.length, 'older').map((line) => `  ${line}`),
   ]
 }

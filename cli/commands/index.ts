@@ -2,8 +2,10 @@
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { LogLevel, type SimStatus } from '../../domain/codes.ts'
 import { WEBHOOK_EVENTS } from '../../domain/notifications/event.ts'
-import { group, numberOf, type TenantFlags, tenantCommand, withSettings } from '../command.ts'
+import { AUDIT_SUBJECTS } from '../../domain/tenants/audit.ts'
+import { group, numberOf, serviceCommand, type TenantFlags, tenantCommand, withSettings } from '../command.ts'
 import { decimal, id, wholeNumber } from '../option-values.ts'
+import { OUTPUT } from '../output.ts'
 
 const TENANT = '--tenant t0123456789ab'
 
@@ -119,7 +121,9 @@ const alerts = group('alerts', 'Open alerts: list, show, acknowledge.', [
     'show',
     'Show an open alert: since when, its effects, and reasons for the missing ones.',
     `sim-overage ${TENANT} --sim 42`,
-  ).action(withSettings(async () => (await import('./alerts.ts')).showAlert)),
+  )
+    .addOption(OUTPUT)
+    .action(withSettings(async () => (await import('./alerts.ts')).showAlert)),
   ofAlert(
     'ack',
     'Acknowledge a firing alert: it is not escalated. Mails and suspensions continue.',
@@ -130,6 +134,7 @@ const alerts = group('alerts', 'Open alerts: list, show, acknowledge.', [
     .option('--rule <name>', 'only of this rule')
     .option('--sim <id>', 'only about this SIM', id)
     .option('--pool <id>', 'only about this pool', id)
+    .addOption(OUTPUT)
     .action(withSettings(async () => (await import('./alerts.ts')).listAlerts)),
   { isDefault: true },
 )
@@ -143,9 +148,11 @@ const ofMail = (name: string, description: string) =>
 const mails = group('mails', "A tenant's mails and their delivery.", [
   tenantCommand('list', 'List mails, newest first.', [`mails list ${TENANT} --status failed`])
     .addOption(new Option('--status <status>', 'only these').choices(['pending', 'sent', 'failed']))
+    .addOption(OUTPUT)
     .action(withSettings(async () => (await import('./mails.ts')).listMails)),
   ofMail('show', 'Print a mail as sent: headers and text.')
     .option('--html', 'its HTML part in place of its text')
+    .addOption(OUTPUT)
     .action(withSettings(async () => (await import('./mails.ts')).showMail)),
   ofMail('resend', 'Send a mail again, unchanged, under a new Message-ID.').action(
     withSettings(async () => (await import('./mails.ts')).resendMail),
@@ -158,6 +165,7 @@ const mails = group('mails', "A tenant's mails and their delivery.", [
 const silences = group('silences', 'Silences: they hold back mails for a while. The log and suspensions continue.', [
   tenantCommand('list', 'List silences that have not ended, newest first.', [`silences list ${TENANT}`])
     .option('--all', 'ended ones too')
+    .addOption(OUTPUT)
     .action(withSettings(async () => (await import('./alerts.ts')).listSilences)),
   tenantCommand(
     'add',
@@ -184,9 +192,9 @@ const webhooks = group(
   'webhooks',
   "URLs that get a tenant's events, signed by the rules of Standard Webhooks, and their deliveries.",
   [
-    tenantCommand('list', 'List webhooks, newest first.', [`webhooks list ${TENANT}`]).action(
-      withSettings(async () => (await import('./webhooks.ts')).listWebhooks),
-    ),
+    tenantCommand('list', 'List webhooks, newest first.', [`webhooks list ${TENANT}`])
+      .addOption(OUTPUT)
+      .action(withSettings(async () => (await import('./webhooks.ts')).listWebhooks)),
     tenantCommand('add', 'Send events to a URL, from now on. Its secret is shown only this once.', [
       `webhooks add https://ops.meadow.example/simherd ${TENANT} --events alert.fired alert.resolved`,
     ])
@@ -203,6 +211,7 @@ const webhooks = group(
     ),
     ofWebhook('deliveries', 'List deliveries to a webhook, newest first.', `3 ${TENANT} --status failed`)
       .addOption(new Option('--status <status>', 'only these').choices(['pending', 'delivered', 'failed']))
+      .addOption(OUTPUT)
       .action(withSettings(async () => (await import('./webhooks.ts')).listDeliveries)),
     ofWebhook('replay', 'Send an event again, or at once if it waits, under the same webhook-id.', `3 1207 ${TENANT}`)
       .addArgument(numberOf('delivery', 'deliveries'))
@@ -223,9 +232,9 @@ const ofAddress = (name: string, description: string) =>
   tenantCommand(name, description, [`addresses ${name} 3 ${TENANT}`]).addArgument(numberOf('address'))
 
 const addresses = group('addresses', "The addresses of a tenant's mails.", [
-  tenantCommand('list', 'List addresses, billing first.', [`addresses list ${TENANT}`]).action(
-    withSettings(async () => (await import('./addresses.ts')).listAddresses),
-  ),
+  tenantCommand('list', 'List addresses, billing first.', [`addresses list ${TENANT}`])
+    .addOption(OUTPUT)
+    .action(withSettings(async () => (await import('./addresses.ts')).listAddresses)),
   tenantCommand(
     'add',
     'Send copies of mails to an address, or escalations. The billing address is changed with the tenant.',
@@ -268,9 +277,9 @@ const enforcement = group(
   'enforcement',
   'Suspensions by the watchdog: the switch of a tenant, its guard, and the holds of the guard.',
   [
-    tenantCommand('show', 'Show the switch, the limits of the guard, and its holds.', [
-      `enforcement show ${TENANT}`,
-    ]).action(withSettings(async () => (await import('./enforcement.ts')).showEnforcement)),
+    tenantCommand('show', 'Show the switch, the limits of the guard, and its holds.', [`enforcement show ${TENANT}`])
+      .addOption(OUTPUT)
+      .action(withSettings(async () => (await import('./enforcement.ts')).showEnforcement)),
     switched('off', 'Suspend nothing more. Suspended SIMs stay so until their cycle is renewed.'),
     switched('on', 'Suspend again.'),
     tenantCommand('limit', 'Limit the suspensions and new alerts of one rule in an hour; the rest is held.', [
@@ -286,7 +295,19 @@ const enforcement = group(
   ],
 )
 
-const tenants = group('tenants', 'Settings of a tenant.', [
+const tenants = group('tenants', 'Tenants, and their settings of notices.', [
+  serviceCommand('list', 'List all tenants, oldest first.', ['tenants list --search meadow'])
+    .option('--search <text>', 'only with this in their name, id or billing e-mail')
+    .addOption(OUTPUT)
+    .action(withSettings(async () => (await import('./tenants.ts')).listTenants)),
+  serviceCommand('create', 'Create a tenant. Its first key is shown only this once.', [
+    'tenants create "Meadow Metering" --email billing@meadow.example',
+  ])
+    .argument('<name>', 'its name, 2 to 100 characters')
+    .requiredOption('--email <address>', 'the e-mail address of its billing contact')
+    .option('--cycle <duration>', 'its billing cycle: P1M, or whole days, hours or minutes; default: BILLING_CYCLE')
+    .addOption(OUTPUT)
+    .action(withSettings(async () => (await import('./tenants.ts')).createTenant)),
   tenantCommand(
     'notices',
     "Show a tenant's settings of notices, or change them.",
@@ -301,11 +322,47 @@ about usage stay unchanged.`,
     .addOption(
       new Option('--mails-from <level>', 'the least level of mailed alerts').choices(['info', 'warning', 'critical']),
     )
+    .addOption(OUTPUT)
     .action(withSettings(async () => (await import('./notices.ts')).tenantNotices)),
 ])
 
+const cycles = group('cycles', "A tenant's billing cycles, and what they cost.", [
+  tenantCommand('list', 'List billing cycles, newest first.', [`cycles list ${TENANT}`])
+    .addOption(OUTPUT)
+    .action(withSettings(async () => (await import('./cycles.ts')).listCycles)),
+  tenantCommand('plan', 'Show what the end of the running cycle would cost and change now. Changes nothing.', [
+    `cycles plan ${TENANT}`,
+  ])
+    .option('--cycle <key>', 'of this cycle; default: the running one')
+    .addOption(OUTPUT)
+    .action(withSettings(async () => (await import('./cycles.ts')).planCycle)),
+  tenantCommand('statement', 'Show the statement of a closed cycle: its sum, and its pools.', [
+    `cycles statement 2026-10 ${TENANT}`,
+  ])
+    .argument('<cycle>', 'key of the cycle, from "list"')
+    .addOption(OUTPUT)
+    .action(withSettings(async () => (await import('./cycles.ts')).showStatement)),
+])
+
+const audit = serviceCommand(
+  'audit',
+  'Show who changed what, newest first: of a tenant, or of the platform itself.',
+  [`audit ${TENANT} --subject pool --id 7`, 'audit --subject rules'],
+  'Changes that the service makes by itself are in the event log ("npx simherd export events").',
+)
+  .option('--tenant <id>', 'the tenant; default: what concerns no tenant, such as operator keys and rules')
+  .addOption(new Option('--subject <kind>', 'only changes of this kind of object').choices(AUDIT_SUBJECTS))
+  .option('--id <id>', 'only changes of the object with this id')
+  .option('--actor <actor>', 'only by this actor, such as key:6a34354728b4')
+  .option('--date <date>', 'only of this day, such as 2026-11-20')
+  .addOption(OUTPUT)
+  .action(withSettings(async () => (await import('./tenants.ts')).listAudit))
+
 /** In the order of the help. */
 export const tenantCommands = [
+  tenants,
+  audit,
+  cycles,
   schedule,
   sims,
   exports,
@@ -316,5 +373,4 @@ export const tenantCommands = [
   webhooks,
   addresses,
   enforcement,
-  tenants,
 ]

@@ -13,6 +13,7 @@ export const CycleInfo = strictObject({
   recordsAccepted: Count('Counted usage records'),
   recordsDuplicate: Count('Usage records sent before'),
 })
+export type CycleInfo = Static<typeof CycleInfo>
 
 /** A change queued for the end of the cycle. */
 export const PoolChange = strictObject({

@@ -1,5 +1,6 @@
 /** The tenant, and the API keys that act for it. Source: service document, section 2.7; internal interface. */
 import { type Static, Type } from 'typebox'
+import { pageQuery } from '../page.ts'
 import { Email, Instant, Label, nullable, objectWithExample, oneOf, optional, strictObject, Text } from '../schema.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
 
@@ -34,6 +35,21 @@ export const NewTenant = strictObject({
   ),
 })
 export type NewTenant = Static<typeof NewTenant>
+
+/** A tenant in the operator's list. */
+export const TenantEntry = strictObject({
+  ...Tenant.properties,
+  billingCycle: Text('Billing cycle, fixed at creation', 'P1M'),
+  enforcementEnabled: Type.Boolean({ description: 'Whether the watchdog may suspend' }),
+  createdAt: Instant('Time of creation'),
+})
+export type TenantEntry = Static<typeof TenantEntry>
+
+export const TenantQuery = Type.Object({
+  search: Type.Optional(Text('Part of the name, the id or the billing e-mail, upper or lower case', 'meadow')),
+  ...pageQuery,
+})
+export type TenantQuery = Static<typeof TenantQuery>
 
 /** Permissions of a key. Each includes those before it. `operator` is the platform's, and excludes others. */
 const LEVELS = ['read', 'write', 'admin', 'operator'] as const

@@ -1,8 +1,9 @@
+import { pageOf } from '../../../domain/page.ts'
 import { NoticeSettings } from '../../../domain/tenants/notices.ts'
-import { NewTenant, WithSecret } from '../../../domain/tenants/tenant.ts'
+import { NewTenant, TenantEntry, TenantQuery, WithSecret } from '../../../domain/tenants/tenant.ts'
 import { changeNotices } from '../../../service/channels/change-notices.ts'
 import { createTenant } from '../../../service/tenants/create-tenant.ts'
-import { readNoticeSettings } from '../../../service/tenants/rows/tenants.ts'
+import { pageOfTenants, readNoticeSettings } from '../../../service/tenants/rows/tenants.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
 import { mustBeFound } from '../../http/problems.ts'
 
@@ -11,6 +12,14 @@ const noticeRoute = internalRoutes('Alerts')
 
 /** Tenants, and their notification settings. */
 export const internalTenantRoutes = [
+  route('GET', '/tenants', {
+    operationId: 'listTenants',
+    summary: 'All tenants, oldest first',
+    tenant: 'none',
+    query: TenantQuery,
+    response: { 200: pageOf(TenantEntry) },
+    readPlatform: (tx, { query }) => pageOfTenants(tx, query),
+  }),
   route('POST', '/tenants', {
     operationId: 'createTenant',
     summary: 'Create a tenant and its first key',

@@ -1,8 +1,10 @@
 /** Tenants. A tenant sees its own row; the platform sees all rows. */
 import { sql } from 'kysely'
 import { ServiceError } from '../../../domain/errors.ts'
+import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import type { NoticeSettings } from '../../../domain/tenants/notices.ts'
-import type { Tenant } from '../../../domain/tenants/tenant.ts'
+import type { Tenant, TenantEntry, TenantQuery } from '../../../domain/tenants/tenant.ts'
+import { readPage, searched } from '../../../store/paging.ts'
 import { newestSpread } from '../../../store/rule-spreads.ts'
 import type { PlatformTx, TenantTx } from '../../../store/tenancy.ts'
 
@@ -37,6 +39,26 @@ export async function tenantExists(tx: PlatformTx, id: string): Promise<boolean>
 export async function tenantIds(tx: PlatformTx): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`select id from tenants order by created_at, id`.execute(tx.q)
   return rows.map(({ id }) => id)
+}
+
+/** Reads a page of all tenants, oldest first. */
+export async function pageOfTenants(tx: PlatformTx, query: TenantQuery): Promise<Page<TenantEntry>> {
+  const page = pageRequest(query)
+  const { rows, totalItems } = await readPage<TenantEntry & { readonly createdAt: Date }>(
+    tx,
+    {
+      columns: sql`id, name, billing_email as "billingEmail", billing_cycle as "billingCycle",
+                   enforcement_enabled as "enforcementEnabled", created_at as "createdAt"`,
+      from: sql`from tenants where ${searched(['id', 'name', 'billing_email'], query.search ?? '')}`,
+      orderBy: sql`"createdAt", id`,
+    },
+    page,
+  )
+  return toPage(
+    page,
+    totalItems,
+    rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() })),
+  )
 }
 
 export async function insertTenant(tx: PlatformTx, tenant: Tenant & { readonly billingCycle: string }): Promise<void> {
