@@ -131,6 +131,7 @@ export async function buildInternal(
   const complete = refuseOtherMethods(app)
   await useAnonymousLimit(app, routes)
   await useOpenapi(app, 'internal')
+  useDocsPage(app)
   await app.register(healthRoutes, { dependencies: routes.dependencies, metrics })
   const scope: FastifyPluginAsync = async (internal) => {
     useKeys(internal, { ...routes, listener: 'internal' })

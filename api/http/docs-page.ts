@@ -5,12 +5,13 @@ import fastify from 'fastify'
 import type { App } from './app.ts'
 import { once, serveFixed } from './fixed-answer.ts'
 
-/** Serves a page at `/docs` that shows the description. It loads nothing from other hosts, and sends them nothing. */
+/** Serves a page at `/docs` that shows the description. `/` leads there. It loads nothing from other hosts, and sends them nothing. */
 export function useDocsPage(app: App): void {
   // The page is made once, with one nonce. Responses get their own nonce in its place.
   const written = nonce()
   const page = once(() => makePage(written))
   const hidden = { schema: { hide: true } }
+  app.get('/', hidden, async (_request, reply) => reply.redirect('/docs/', 302))
   app.get('/docs', hidden, async (_request, reply) => reply.redirect('/docs/', 301))
   app.get('/docs/', hidden, async (_request, reply) => {
     const own = nonce()

@@ -92,6 +92,15 @@ describe('the page at /docs', () => {
     expect(copies.map(({ statusCode }) => statusCode)).toEqual([404, 404])
   })
 
+  test.each(['outside', 'inside'] as const)('is where / leads, %s too', async (listener) => {
+    const answers = [await harness[listener].inject('/'), await harness[listener].inject('/docs/')]
+
+    expect(answers.map(({ statusCode, headers }) => [statusCode, headers.location])).toEqual([
+      [302, '/docs/'],
+      [200, undefined],
+    ])
+  })
+
   test.each(['[', 'a b', '', 'x'.repeat(8000)])('answers under the host %j', async (host) => {
     const answers = [await get('/docs', { host }), await get('/docs/', { host })]
 

@@ -92,7 +92,6 @@ describe('an id in a path', () => {
 })
 
 test.each([
-  '/',
   '/api',
   '/api/',
   '/api/nothing',
