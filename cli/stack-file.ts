@@ -11,6 +11,7 @@ const Pid = Type.Union([Type.Integer(), Type.Null()])
 export const Stack = Type.Object({
   apiUrl: Type.String(),
   internalUrl: Type.String(),
+  workerUrl: Type.String(),
   docsUrl: Type.String(),
   tenantId: Text,
   tenantKey: Text,

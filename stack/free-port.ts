@@ -36,25 +36,31 @@ export async function freePort(host = LOOPBACK): Promise<number> {
   throw new Error(`no free port on ${host} from ${DRAWN.from} to ${DRAWN.to}: end programs that listen there`)
 }
 
-/**
- * Checks that a port is free and may be listened on. Accepts port 0.
- *
- * @param what name of the server that needs it
- * @param setting name of the setting for another port, for the message
- * @throws Error with the fix
- */
-export async function requireFreePort(port: number, what: string, setting?: string): Promise<void> {
-  if (port === 0) return
-  let free = false
-  try {
-    free = await isPortFree(port)
-  } catch (error) {
-    throw new Error(portMessage(port, what, `cannot be listened on (${String(error)})`, setting), { cause: error })
-  }
-  if (!free) throw new Error(portMessage(port, what, 'is in use', setting))
+interface WantedPort {
+  /** 0 is any port. */
+  readonly port: number
+  /** Name of the server that needs it. */
+  readonly what: string
+  /** Name of the setting for another port, for the message. */
+  readonly setting?: string
 }
 
-function portMessage(port: number, what: string, fault: string, setting?: string): string {
+/** Checks that a port is free and may be listened on. @throws Error with the fix */
+export const requireFreePort = (port: number, what: string): Promise<void> => requireFreePorts([{ port, what }])
+
+/** Checks that ports are free and may be listened on. @throws Error with the fix of each that is not, a line each */
+export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<void> {
+  const faults = (await Promise.all(wanted.map(faultOf))).filter((fault) => fault !== undefined)
+  if (faults.length > 0) throw new Error(faults.join('\n'))
+}
+
+async function faultOf({ port, what, setting }: WantedPort): Promise<string | undefined> {
   const other = setting === undefined ? 'choose another' : `choose another with ${setting}=<port>`
-  return `port ${port} for ${what} ${fault}: stop the program that listens there, or ${other}`
+  const message = (fault: string) =>
+    `port ${port} for ${what} ${fault}: stop the program that listens there, or ${other}`
+  try {
+    return port === 0 || (await isPortFree(port)) ? undefined : message('is in use')
+  } catch (error) {
+    return message(`cannot be listened on (${String(error)})`)
+  }
 }

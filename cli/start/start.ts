@@ -10,7 +10,7 @@
 import { join, resolve } from 'node:path'
 import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { Settings } from '../../process/settings.ts'
-import { requireFreePort } from '../../stack/free-port.ts'
+import { requireFreePorts } from '../../stack/free-port.ts'
 import { makeOwnFolder, makeWayToDatabase } from '../../stack/make-own-folder.ts'
 import { claimFolder } from '../../stack/pids.ts'
 import { migrate } from '../../store/migrate/migrate.ts'
@@ -90,10 +90,10 @@ async function bringEverythingUp(
   for (const change of pids) await file.change({ pids: change })
   ending.add('', () => removeStack(DATA_DIR))
 
-  const common = settingsOf(settings, servers)
+  const common = settingsOf(settings, servers, stack)
   await bringUp('api', common, `${stack.internalUrl}/readyz`, context)
   goOn()
-  await bringUp('worker', common, `http://127.0.0.1:${settings.WORKER_PORT}/readyz`, context)
+  await bringUp('worker', common, `${stack.workerUrl}/readyz`, context)
   goOn()
 
   const { tenants } = servers.keys
@@ -120,9 +120,11 @@ async function takePlace(settings: Settings, options: StartOptions, ending: Star
   ending.add('', await claimFolder(DATA_DIR, 'the data'))
   await endLeftovers(DATA_DIR, reporter)
   if (options.fresh) await beginAnew(settings, reporter)
-  await requireFreePort(settings.PORT, 'the public API', 'PORT')
-  await requireFreePort(settings.INTERNAL_PORT, 'the internal API', 'INTERNAL_PORT')
-  await requireFreePort(settings.WORKER_PORT, "the worker's health", 'WORKER_PORT')
+  await requireFreePorts([
+    { port: settings.PORT, what: 'the public API', setting: 'PORT' },
+    { port: settings.INTERNAL_PORT, what: 'the internal API', setting: 'INTERNAL_PORT' },
+    { port: settings.WORKER_PORT, what: "the worker's health", setting: 'WORKER_PORT' },
+  ])
   const { ports, giveBack } = await choosePorts(
     DATA_DIR,
     dropUndefined({ inbox: options.inboxPort, temporalUi: options.temporalUiPort }),
@@ -156,6 +158,7 @@ function stackOf(settings: Settings, { databaseUrl, keys, temporal, inbox }: Ser
   return {
     apiUrl,
     internalUrl: `http://127.0.0.1:${settings.INTERNAL_PORT}`,
+    workerUrl: `http://127.0.0.1:${settings.WORKER_PORT}`,
     docsUrl: `${apiUrl}/docs`,
     tenantId: null,
     tenantKey: null,
@@ -171,11 +174,17 @@ function stackOf(settings: Settings, { databaseUrl, keys, temporal, inbox }: Ser
   }
 }
 
+/** A webhook's receiver under development runs on this machine. */
+const THIS_MACHINE = '127.0.0.0/8,::1/128'
+
 /** The settings of API and worker. */
 const settingsOf = (
   settings: Settings,
   { databaseUrl, keys, temporal, inbox, carrier }: Servers,
+  { apiUrl }: Stack,
 ): Partial<Settings> => ({
+  SERVICE_URL: settings.SERVICE_URL || apiUrl,
+  WEBHOOK_ALLOW: settings.WEBHOOK_ALLOW || THIS_MACHINE,
   DATA_DIR: settings.DATA_DIR,
   DATABASE_URL: databaseUrl,
   TEMPORAL_ADDRESS: temporal.address,
@@ -207,9 +216,8 @@ async function beginAnew(settings: Settings, reporter: Reporter): Promise<void> 
 
 function sayWhere(stack: Stack, settings: Settings, reporter: Reporter): void {
   reporter.heading('Where to look')
-  reporter.say(`API              ${stack.apiUrl}/api`)
-  reporter.say(`API reference    ${stack.docsUrl}`)
-  reporter.say(`internal API     ${stack.internalUrl}/internal (readiness: ${stack.internalUrl}/readyz)`)
+  reporter.say(`public API       ${stack.docsUrl}`)
+  reporter.say(`internal API     ${stack.internalUrl}/docs (readiness: ${stack.internalUrl}/readyz)`)
   if (stack.temporalUiUrl !== null) reporter.say(`workflows        ${stack.temporalUiUrl}`)
   if (stack.inboxUrl !== null) reporter.say(`e-mails          ${stack.inboxUrl}`)
   reporter.say(`keys and pids    ${settings.DATA_DIR}/stack.json`)

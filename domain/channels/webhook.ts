@@ -97,7 +97,10 @@ export function whyNotUrl(text: string, allow: readonly IpNetwork[]): string | u
   const url = URL.parse(text)
   const mayBeHttp = allow.length > 0
   const schemes = mayBeHttp ? ['https:', 'http:'] : ['https:']
-  const expected = `expected a URL such as https://ops.meadow.example/simherd${mayBeHttp ? ', or http:// within WEBHOOK_ALLOW' : ''}`
+  const http = mayBeHttp
+    ? ', or http:// within WEBHOOK_ALLOW'
+    : ': http:// is for networks that the setting WEBHOOK_ALLOW names, and it names none'
+  const expected = `expected a URL such as https://ops.meadow.example/simherd${http}`
   if (url === null || !schemes.includes(url.protocol)) return `got ${text}, ${expected}`
   if (url.username !== '' || url.password !== '')
     return 'got a URL with a user or a password, expected none: requests are signed'
