@@ -5,7 +5,7 @@ import { httpNetwork } from '../../adapters/carrier/http-network.ts'
 import { checkSmtp } from '../../adapters/channels/mail/transport.ts'
 import { checkRedis } from '../../adapters/queues/check-redis.ts'
 import { openWorkflowClient } from '../../adapters/temporal/client.ts'
-import { megabytes } from '../../domain/quantity.ts'
+import { counted, megabytes } from '../../domain/quantity.ts'
 import { toMB } from '../../domain/units.ts'
 import { clockOffsetMs, describeOffset } from '../../process/clock-dependency.ts'
 import type { Settings } from '../../process/settings.ts'
@@ -154,7 +154,10 @@ const figures = inDatabase('figures', NONE_RUNS, async (quick) => {
     if (wrong.length >= MOST_WRONG) break
   }
   if (wrong.length === 0)
-    return found('figures', `the counts of SIMs and the sums of pools of ${tenants.length} tenant(s) are right`)
+    return found(
+      'figures',
+      `the counts of SIMs and the sums of pools of ${counted(tenants.length, 'tenant')} are right`,
+    )
   return missing('figures', wrong.slice(0, MOST_WRONG).join('; '), 'say so to the makers of Simherd')
 })
 
@@ -202,19 +205,26 @@ async function refusedSince(databaseUrl: string | undefined, credential: string)
   return (await lookInDatabase(databaseUrl, look).catch(() => undefined))?.since
 }
 
-/** Checks a process of the service. If it is running, it must be ready. If not, its port must be free. */
-const process = (what: string, portOf: (settings: Settings) => number, setting: string): Check => {
+/**
+ * Checks a process of the service, at its address in the running stack, else at its port. If it is running, it must be
+ * ready. If not, its port must be free.
+ */
+const process = (
+  what: string,
+  setting: 'INTERNAL_PORT' | 'WORKER_PORT',
+  addressIn: (stack: Stack) => string,
+): Check => {
   return async ({ settings, stack }) => {
-    const port = portOf(settings)
-    if (await isPortFree(port)) return absent(what, `not running; port ${port} is free`)
-    const url = `http://127.0.0.1:${port}`
+    const url = stack === undefined ? `http://127.0.0.1:${settings[setting]}` : addressIn(stack)
+    const { port } = new URL(url)
+    if (await isPortFree(Number(port))) return absent(what, `not running; port ${port} is free`)
     const readiness = await readinessAt(`${url}/readyz`, READY_MS).catch(() => undefined)
-    if (readiness === undefined) {
-      return missing(
-        what,
-        `port ${port} is taken`,
-        `stop the program that listens there, or set ${setting} to another port`,
-      )
+    // Without a stack, only a process with servers of the operator's own belongs to these settings.
+    const isOther = stack === undefined && settings.DATABASE_URL === ''
+    if (readiness === undefined || isOther) {
+      const who = readiness === undefined ? 'taken' : 'that of a Simherd with another data folder'
+      const stop = readiness === undefined ? 'stop the program that listens there' : 'name its folder with DATA_DIR'
+      return missing(what, `port ${port} is ${who}`, `${stop}, or set ${setting} to another port`)
     }
     const away = readiness.dependencies.filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: ${detail}`)
     const detail = [`${readiness.ok ? 'ready' : 'not ready'} at ${url}`, ...away].join('; away: ')
@@ -239,8 +249,8 @@ export const CHECKS: readonly (readonly [string, Check, string])[] = [
   ['Temporal', temporal, 'check TEMPORAL_ADDRESS and whether the server runs'],
   ['SMTP', mail, 'check SMTP_URL and whether the server runs'],
   ['carrier', carrier, 'check CARRIER_URL and CARRIER_SECRET, and whether the bridge runs'],
-  ['API', process('API', ({ INTERNAL_PORT }) => INTERNAL_PORT, 'INTERNAL_PORT'), ''],
-  ['worker', process('worker', ({ WORKER_PORT }) => WORKER_PORT, 'WORKER_PORT'), ''],
+  ['API', process('API', 'INTERNAL_PORT', ({ internalUrl }) => internalUrl), ''],
+  ['worker', process('worker', 'WORKER_PORT', ({ workerUrl }) => workerUrl), ''],
 ]
 
 /** Only on request: takes about a second for each million SIMs. */
