@@ -12,6 +12,10 @@ import type { SubjectKind } from '../domain/watchdog/subject.ts'
 
 export type FactType = 'number' | 'integer' | 'boolean' | 'string'
 
+/** Codes of evaluated subjects: a comparison with another code would never be met. */
+const WATCHED_STATUS = { Active: SimStatus.Active, Suspended: SimStatus.Suspended } as const
+const WATCHED_MODE = { Monitor: WatchdogMode.Monitor, Enforce: WatchdogMode.Enforce } as const
+
 /** Whether a subject's fact is always known or may be null. */
 type Presence = 'known' | 'nullable'
 type Subjects = Partial<Readonly<Record<SubjectKind, Presence>>>
@@ -216,12 +220,13 @@ export const FACTS = {
   deviceChange: integer('free', SIM_OR_NULL, 'Number of its latest change of device, from 1 on; null before any', {
     min: 1,
   }),
-  status: integer('free', SIM, 'Status', { codes: SimStatus }),
+  status: integer('free', SIM, 'Status; Unprovisioned SIMs are not evaluated', { codes: WATCHED_STATUS }),
   statusAgeHours: hours('free', SIM, 'Time since the status changed', { withTime: 'ages' }),
   type: integer('free', SIM, 'Type of the SIM', { codes: SimType }),
 
-  watchdogMode: integer('free', BOTH, 'Watchdog mode in effect', { codes: WatchdogMode }),
-  isWatchdogExempt: boolean('free', SIM, 'Whether the watchdog is off for the SIM'),
+  watchdogMode: integer('free', BOTH, 'Watchdog mode in effect; in mode Disabled nothing is evaluated', {
+    codes: WATCHED_MODE,
+  }),
   warningThresholdPct: wholePercent('free', BOTH_OR_NULL, 'Usage that causes a warning, set by the owner; null: none', {
     min: 1,
     max: 100,

@@ -16,8 +16,13 @@ const CYCLE: readonly string[] = ['cycleHours', 'daysUntilRenewal']
 /** A clear closer to the firing value than this share of it is crossed by noise. */
 const NEAR = 0.05
 
+/** Units of ages, in hours. An age of a day or more is meant, whatever the length of the cycle. */
+const UNITS: Readonly<Record<string, number>> = { hours: 1, minutes: 1 / 60 }
+const MEANT_HOURS = 24
+
 export const adviceOn = (rule: Rule): Remark[] => [
   ...checkClear(rule),
+  ...checkReturns(rule),
   ...checkEvidence(rule),
   ...checkTimes(rule),
   ...checkMessage(rule),
@@ -44,6 +49,21 @@ function checkClear({ subject, conditions, clear, keepFiring, event }: Rule): Re
   })
 }
 
+/** A rule told once a cycle is told again on each return after its reported end. */
+function checkReturns({ subject, conditions, clear, keepFiring, event }: Rule): Remark[] {
+  const { once, resolve } = event.params
+  if (once !== 'cycle' || resolve === 'none' || clear !== null || !isNone(keepFiring)) return []
+  const facts = factsOf(subject)
+  const falling = leavesOf(conditions).find(({ fact: name }) => {
+    const fact = facts.get(name)
+    if (fact === undefined || !isMeasure(fact) || fact.monotone || fact.withTime === 'still') return false
+    return !fact.cycleBound || FORECASTS.includes(name)
+  })
+  if (falling === undefined) return []
+  const says = `${ruleText(falling)}: it may end and return, and each return is told again; "resolve": "none" tells the first only, a clear tells fewer`
+  return [{ pointer: '/event/params', code: 'returns', says }]
+}
+
 /** Whether two comparisons look different ways from nearly the same number. */
 function isNear(clear: Leaf, fires: Leaf): boolean {
   const [a, b] = [rangeOf(clear), rangeOf(fires)]
@@ -58,7 +78,7 @@ function checkEvidence({ conditions }: Rule): Remark[] {
   const pointer = '/conditions'
   const read = new Set(factsRead(conditions))
   const forecast = FORECASTS.find((fact) => read.has(fact))
-  const silence = SILENCES.find((fact) => read.has(fact))
+  const silence = leavesOf(conditions).find((leaf) => SILENCES.includes(leaf.fact) && isMetBySilence(leaf))?.fact
   const remarks: Remark[] = []
   if (forecast !== undefined && !read.has('elapsedPct')) {
     const says = `reads ${forecast} and not elapsedPct: early in a cycle little usage makes a large rate`
@@ -71,14 +91,17 @@ function checkEvidence({ conditions }: Rule): Remark[] {
   return remarks
 }
 
+/** Whether a comparison holds of a SIM that is silent for long. */
+const isMetBySilence = (leaf: Leaf): boolean => (rangeOf(leaf)?.to ?? Infinity) === Infinity && leaf.value !== false
+
 function checkTimes({ subject, conditions }: Rule): Remark[] {
   const facts = factsOf(subject)
   const read = factsRead(conditions)
   if (CYCLE.some((fact) => read.includes(fact))) return []
   return leavesAt(conditions, '/conditions').flatMap(([leaf, pointer]): Remark[] => {
-    const { withTime, unit = null } = facts.get(leaf.fact) ?? {}
-    const isAge = withTime === 'ages' && (unit === 'hours' || unit === 'minutes')
-    if (!isAge || typeof leaf.value !== 'number') return []
+    const { withTime, unit } = facts.get(leaf.fact) ?? {}
+    const hours = withTime === 'ages' ? UNITS[unit ?? ''] : undefined
+    if (hours === undefined || typeof leaf.value !== 'number' || leaf.value * hours >= MEANT_HOURS) return []
     const says = `${ruleText(leaf)}: the same as a share of the cycle holds for every cycle`
     return [{ pointer, code: 'absolute-time', says }]
   })

@@ -68,7 +68,12 @@ export const isRangeWithin = (inner: Range, outer: Range): boolean =>
   (inner.from > outer.from || (inner.from === outer.from && (inner.isFromOpen || !outer.isFromOpen))) &&
   (inner.to < outer.to || (inner.to === outer.to && (inner.isToOpen || !outer.isToOpen)))
 
-const possible = ({ min, max }: Fact): Range => ({ ...ALL, from: min ?? -Infinity, to: max ?? Infinity })
+function possible({ min, max, codes }: Fact): Range {
+  const known = Object.values(codes ?? {})
+  return known.length > 0
+    ? { ...ALL, from: Math.min(...known), to: Math.max(...known) }
+    : { ...ALL, from: min ?? -Infinity, to: max ?? Infinity }
+}
 
 /** Conditions that can never be met, and comparisons that always are. */
 export function checkRanges({ subject, conditions, ladder }: Rule): Remark[] {
@@ -118,5 +123,7 @@ function groupsOf(condition: Condition, pointer: string): [Group, string][] {
   return [[condition, pointer], ...(kind === 'all' ? inner.filter(([group]) => !('all' in group)) : inner)]
 }
 
-const boundsOf = ({ name, min, max }: Fact): string =>
-  `${name} is ${[min === null ? '' : `at least ${min}`, max === null ? '' : `at most ${max}`].filter((part) => part !== '').join(' and ')}`
+const boundsOf = ({ name, min, max, codes }: Fact): string =>
+  codes !== null
+    ? `${name} is ${Object.values(codes).join(' or ')}`
+    : `${name} is ${[min === null ? '' : `at least ${min}`, max === null ? '' : `at most ${max}`].filter((part) => part !== '').join(' and ')}`

@@ -18,7 +18,8 @@ const under = (fact: string, value: number) => leaf(fact, 'lessThan', value)
 const sim = (changes: object, changed: object = {}) =>
   aFile({ subject: 'sim', ...changes }, { message: '{{iccid}}: {{silentPct}}, {{usagePct}}', ...changed })
 const episode = { once: 'episode' }
-const [SILENT_A_DAY, FRESH] = [above('hoursSinceLastSeen', 24), under('feedAgePct', 5)]
+const [SILENT_FOR_HOURS, FRESH] = [above('hoursSinceLastSeen', 23), under('feedAgePct', 5)]
+const FIRST = { resolve: 'none' }
 const UP_TO_THE_END = leaf('elapsedPct', 'lessThanInclusive', 100)
 
 describe('lintRules', () => {
@@ -33,7 +34,8 @@ describe('lintRules', () => {
 
   const ENDS_NEAR = { ...episode, clear: { all: [under('usagePct', 78)] } }
   const ENDS_FAR = { ...episode, clear: { all: [under('usagePct', 70)] } }
-  const HOURS = { message: '{{hoursSinceLastSeen}}' }
+  const HOURS = { message: '{{hoursSinceLastSeen}}', ...FIRST }
+  const ELAPSED = above('elapsedPct', 10)
   const contradicting = { any: [above('usagePct', 1), { all: [above('usageMB', 9), under('usageMB', 9)] }] }
   const named = (name: string) => leaf('poolName', 'equal', name)
   test.each<[string, RuleSource, string]>([
@@ -45,9 +47,20 @@ describe('lintRules', () => {
     ['what always holds', aFile(when(above('usagePct', 80), UP_TO_THE_END)), 'always /conditions/all/1'],
     ['an episode without an end of its own', aFile(when(above('usagePct', 80)), episode), 'no-clear /event/params'],
     ['an end near the beginning', aFile(when(above('usagePct', 80)), ENDS_NEAR), 'flappy /event/params/clear/all/0'],
-    ['an early forecast', aFile(when(above('usagePct', 10), above('forecastPct', 100))), 'no-evidence /conditions'],
-    ['silence without the feed', sim(when(above('silentPct', 5))), 'feed-blind /conditions'],
-    ['hours', sim(when(SILENT_A_DAY, FRESH), HOURS), 'absolute-time /conditions/all/0'],
+    [
+      'an early forecast',
+      aFile(when(above('usagePct', 10), above('forecastPct', 100)), FIRST),
+      'no-evidence /conditions',
+    ],
+    ['a value that returns', aFile(when(above('usagePct', 1), above('usage24hMB', 9))), 'returns /event/params'],
+    [
+      'a forecast that returns',
+      aFile(when(ELAPSED, above('forecastPct', 100)), { message: '{{forecastPct}}' }),
+      'returns /event/params',
+    ],
+    ['a status that is not evaluated', sim(when(under('status', 1))), 'impossible /conditions'],
+    ['silence without the feed', sim(when(above('silentPct', 5)), FIRST), 'feed-blind /conditions'],
+    ['hours', sim(when(SILENT_FOR_HOURS, FRESH), HOURS), 'absolute-time /conditions/all/0'],
     ['a message without a figure', aFile({}, { message: '{{poolName}} full.' }), 'mute-message /event/params/message'],
     ['a suspension at once', aFile({}, { ...suspending('all'), level: 'Critical' }), 'unguarded /event/params'],
     ['a suspension as Info', aFile({}, { ...suspending('all'), for: '5%', level: 'Info' }), 'unguarded /event/params'],
@@ -61,7 +74,13 @@ describe('lintRules', () => {
     ['a comparison of what may be unknown', aFile(when(leaf('usagePct', 'greaterThanInclusive', 0)))],
     ['an episode that is kept firing', aFile(when(above('usagePct', 80)), { ...episode, keepFiring: 'PT1H' })],
     ['an end far from the beginning', aFile(when(above('usagePct', 80)), ENDS_FAR)],
-    ['hours beside the length of the cycle', sim(when(SILENT_A_DAY, FRESH, above('cycleHours', 600)), HOURS)],
+    ['hours beside the length of the cycle', sim(when(SILENT_FOR_HOURS, FRESH, above('cycleHours', 600)), HOURS)],
+    ['days of silence, which people mean', sim(when(above('hoursSinceLastSeen', 168), FRESH), HOURS)],
+    ['a SIM that was just seen', sim(when(under('hoursSinceLastSeen', 24)), HOURS)],
+    [
+      'a value that is told the first time',
+      aFile(when(above('usage24hMB', 9)), { message: '{{usage24hMB}}', ...FIRST }),
+    ],
     ['a suspension after a while', aFile({}, { ...suspending('all'), for: '5%' })],
   ])('finds nothing in %s', async (_, file) => {
     expect(await found(file)).toEqual([])
