@@ -11,6 +11,7 @@
  * The service keeps the armed SIMs, so a run started again after a cancel or a termination signals them too. If its
  * first round finds the pool under its limit, those SIMs have missed `cleared`.
  */
+
 import {
   ActivityFailure,
   condition,
@@ -22,6 +23,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow'
 import type { PoolRound } from '../activities/enforcement.ts'
+import { counted } from '../domain/quantity.ts'
 import type { EnforcePoolInput, EnforcePoolState } from '../domain/temporal/enforce-pool.ts'
 import { ALERT_SIGNALS, type AlertSignal, GUARD_SIGNALS } from '../domain/temporal/signals.ts'
 import type { Timeline } from '../domain/temporal/timeline.ts'
@@ -107,7 +109,7 @@ function wordOf({ held, over }: PoolState): 'held' | 'over' | 'under' {
 /** What a pool waits for, why, and until when. */
 function waitOf({ cycleEndsAt, rule }: EnforcePoolInput, { over, held, holdId }: PoolState): [string, string, string] {
   if (held === 0) return ['the next evaluation of the pool', over ? 'over' : 'under', cycleEndsAt]
-  const why = `rule ${rule} may not suspend so many in an hour: ${held} SIM(s) wait for a person`
+  const why = `rule ${rule} may not suspend so many in an hour: ${counted(held, 'SIM')} held until a person decides`
   return [`the release or discard of hold ${holdId}`, why, cycleEndsAt]
 }
 
@@ -135,14 +137,14 @@ function note(state: PoolState, { over, tooLittle, held, holdId, armed }: PoolRo
 }
 
 const wordsOf = ({ over, told, held, holdId }: PoolRound): string =>
-  `${over ? 'over' : 'under'}: ${told} SIM(s) armed, ${held === 0 ? 'none held' : `${held} held by hold ${holdId}`}`
+  `${over ? 'over' : 'under'}: ${counted(told, 'SIM')} armed, ${held === 0 ? 'none held' : `${held} held by hold ${holdId}`}`
 
 /** Makes the service log, once, that stopping SIMs cannot end the pool's overage: a person has to look. */
 async function logTooLittle(input: EnforcePoolInput, { overageMB, passedOver }: PoolRound): Promise<void> {
   const { tenantId, poolId, cycleKey: cycle, rule } = input
   const detail =
     `it is ${overageMB} MB over, and stopping all that rule ${rule} may stop does not cover it; ` +
-    `left alone as exempt, in a weaker mode or held: ${passedOver} SIM(s)`
+    `left alone as exempt, in a weaker mode or held: ${counted(passedOver, 'SIM')}`
   const { workflowId } = workflowInfo()
   await logAction(tenantId, { poolId, cycle, rule, action: 'tooLittleToPick', counter: 0, detail, workflowId })
 }
@@ -157,5 +159,5 @@ async function passOn(
   const withdrawn = state.held === 0 ? '' : `, ${state.held} that waited are left alone`
   Object.assign(state, { held: 0, holdId: null })
   if (signal === 'cleared') Object.assign(state, { over: false, tooLittle: false })
-  return `${told} SIM(s) told${withdrawn}`
+  return `${counted(told, 'SIM')} told${withdrawn}`
 }

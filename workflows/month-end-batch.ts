@@ -4,6 +4,7 @@
  *
  * Waits for no ticket: the service records their ends, and the month end counts them.
  */
+import { counted } from '../domain/quantity.ts'
 import type {
   MonthEndBatchInput,
   MonthEndBatchResult,
@@ -43,11 +44,11 @@ async function renew(input: MonthEndBatchInput, counts: Counts, timeline: Timeli
   const { tenantId, cycleKey, afterSimId, throughSimId } = input
   const { signalled, orphans } = await long.renewSuspensions(input)
   counts.signalled = signalled
-  timeline.done(`renew SIMs ${afterSimId + 1} to ${throughSimId}`, `${signalled} workflow(s) told`)
+  timeline.done(`renew SIMs ${afterSimId + 1} to ${throughSimId}`, `${counted(signalled, 'workflow')} told`)
   if (orphans.length === 0) return
   Object.assign(counts, await short.openReturns({ tenantId, cycleKey, simIds: orphans, key: stepKey('return') }))
   timeline.done('return SIMs without a workflow', begunText(counts))
 }
 
 export const begunText = ({ opened, refused }: RetryFailedResult): string =>
-  `${opened} ticket(s) opened${refused === 0 ? '' : `, ${refused} refused`}`
+  `${counted(opened, 'ticket')} opened${refused === 0 ? '' : `, ${refused} refused`}`

@@ -5,7 +5,9 @@
  * The Schedule runs one timer at a time, and the others wait. So cycles missed in a downtime are made up in order.
  * Cycles that a paused Schedule has skipped come first, even those that were never opened.
  */
+
 import { ApplicationFailure, continueAsNew, sleep, workflowInfo } from '@temporalio/workflow'
+import { counted } from '../domain/quantity.ts'
 import { monthEndId } from '../domain/temporal/ids.ts'
 import type { MonthEndTimerCarried, MonthEndTimerInput } from '../domain/temporal/month-end-reprovision.ts'
 import type { Timeline } from '../domain/temporal/timeline.ts'
@@ -45,7 +47,7 @@ export async function monthEndTimer(input: MonthEndTimerInput): Promise<TimerRes
     showState(cycle)
     const workflowId = begun ? monthEndId(tenantId, cycle) : await short.startMonthEnd({ tenantId, cycleKey: cycle })
     begun = false
-    const why = left.length === 0 ? 'it is the last' : `${left.length} more cycle(s) come after it`
+    const why = left.length === 0 ? 'it is the last' : `${counted(left.length, 'more cycle')} to come after it`
     timeline.waits(workflowId, why)
     const status = await endOf({ tenantId, workflowId })
     if (status === null) {

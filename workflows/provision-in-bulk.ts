@@ -8,8 +8,10 @@
  * Continues as new after `perRun` starts. Before that it waits a moment for SIMs under way; the next run waits for the
  * rest. On a cancel it begins nothing more, and cancels the runs under way; they undo their own part.
  */
+
 import { condition, continueAsNew, sleep, workflowInfo } from '@temporalio/workflow'
 import type { BatchItem, SimEnd } from '../activities/provision-batches.ts'
+import { counted } from '../domain/quantity.ts'
 import { failedEnd } from '../domain/temporal/provision-and-activate.ts'
 import type {
   BatchCounts,
@@ -197,7 +199,7 @@ async function writeBack(batch: Batch): Promise<void> {
   rate.mark(endedOf(batch))
   const { counts, estimatedEndAt } = figuresOf(batch)
   const why = `at most ${parallel} at once; ${counts.waiting} to begin`
-  timeline.waits(`${counts.running} SIM(s) under way`, why, estimatedEndAt)
+  timeline.waits(`${counted(counts.running, 'SIM')} under way`, why, estimatedEndAt)
 }
 
 /** Continues as new. SIMs that have not ended within `DRAIN_MS` are carried over. */
@@ -211,7 +213,7 @@ async function turn(batch: Batch): Promise<void> {
     await writeBack(batch)
   } while (notes.started.length + notes.ended.length > 0 || isStarting())
   if (cancel.requested) return
-  timeline.done(`list up to ${afterIndex ?? 0}`, `begun; ${underWay.size} SIM(s) under way are carried over`)
+  timeline.done(`list up to ${afterIndex ?? 0}`, `begun; ${counted(underWay.size, 'SIM')} under way carried over`)
   const carried = { total, ended: { ...ended }, afterIndex, pace: rate.read(), ...timeline.read() }
   await continueAsNew<typeof provisionInBulk>(input, {
     ...carried,
@@ -228,6 +230,6 @@ async function end(batch: Batch): Promise<ProvisionInBulkResult> {
   Object.assign(batch.ended, ended)
   const active = ended.activated + ended.alreadyActive
   const failed = closed.total - active - ended.cancelled
-  timeline.done('end', `${active} of ${closed.total} SIM(s) active`)
+  timeline.done('end', `${active} of ${counted(closed.total, 'SIM')} active`)
   return { outcome: cancel.requested ? 'cancelled' : failed > 0 ? 'doneWithFailures' : 'done', ...closed }
 }

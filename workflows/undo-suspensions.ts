@@ -5,7 +5,9 @@
  *
  * SIMs suspended by a person stay suspended. A second run has no effect. Continues as new to bound memory and history.
  */
+
 import { continueAsNew, workflowInfo } from '@temporalio/workflow'
+import { counted } from '../domain/quantity.ts'
 import type { Timeline } from '../domain/temporal/timeline.ts'
 import type {
   UndoSuspensionsInput,
@@ -104,13 +106,13 @@ async function undoPage(input: UndoSuspensionsInput, run: Run, afterSimId: numbe
   const ask = { tenantId, rule, since, until, afterSimId, limit: pageSize }
   const { suspensions, total, nextAfterSimId } = await short.takeUndoPage(ask)
   progress.found = Math.max(progress.found, progress.done + progress.failed + total)
-  timeline.waits(`the workflows of ${suspensions.length} SIM(s)`, 'they are asked to bring them back')
+  timeline.waits(`the workflows of ${counted(suspensions.length, 'SIM')}`, 'they are asked to bring them back')
   const { orphans, failures } =
     suspensions.length === 0
       ? { orphans: [], failures: [] }
       : await long.resumeSims({ tenantId, suspensions, key: stepKey(step) })
   const failed = [...failures]
-  timeline.waits(`${orphans.length} ticket(s)`, 'no workflow runs that would bring these SIMs back')
+  timeline.waits(counted(orphans.length, 'ticket'), 'no workflow runs that would bring these SIMs back')
   await withConcurrency(orphans, CONCURRENCY, async (simId) => {
     const failure = await activate(tenantId, simId, run)
     if (failure !== null) failed.push({ simId, ...failure })
@@ -121,7 +123,7 @@ async function undoPage(input: UndoSuspensionsInput, run: Run, afterSimId: numbe
   progress.failures.push(...failed.toSorted((a, b) => a.simId - b.simId).slice(0, Math.max(0, room)))
   progress.afterSimId = nextAfterSimId
   timeline.goesOn()
-  const words = `${suspensions.length} SIM(s): ${suspensions.length - failed.length} come back, ${failed.length} failed`
+  const words = `${counted(suspensions.length, 'SIM')}: ${suspensions.length - failed.length} come back, ${failed.length} failed`
   timeline.done(step, words)
 }
 

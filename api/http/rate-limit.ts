@@ -5,9 +5,11 @@
  *
  * Also limits an address' requests to paths without a key: the documentation, links in mails, unknown paths and methods.
  */
+
 import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
+import { counted } from '../../domain/quantity.ts'
 import { callerAddress } from './caller-address.ts'
 
 export interface RequestLimit {
@@ -44,7 +46,7 @@ export async function useRateLimit(app: FastifyInstance, { perMinute, redis }: R
     errorResponseBuilder: (_request, { max, ttl }) =>
       new ServiceError(
         'rate_limited',
-        `This key may make ${max} requests a minute: go on in ${Math.ceil(ttl / 1000)} second(s).`,
+        `This key may make ${max} requests a minute: go on in ${counted(Math.ceil(ttl / 1000), 'second')}.`,
       ),
   })
 }
@@ -71,7 +73,7 @@ export async function useAnonymousLimit(
     errorResponseBuilder: (request, { max, ttl }) =>
       new ServiceError(
         'rate_limited',
-        `${callerAddress(request)} may make ${max} requests a minute without a key: go on in ${Math.ceil(ttl / 1000)} second(s).`,
+        `${callerAddress(request)} may make ${max} requests a minute without a key: go on in ${counted(Math.ceil(ttl / 1000), 'second')}.`,
       ),
   })
   app.addHook('onRequest', app.rateLimit())

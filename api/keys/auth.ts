@@ -2,9 +2,11 @@
  * Identifies the caller by `Authorization: Bearer <key>`, or `X-API-Key`. A tenant's key acts for its tenant. An
  * operator key names the tenant with `X-Tenant-Id`, on either listener.
  */
+
 import { timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
+import { counted } from '../../domain/quantity.ts'
 import { allows, PLATFORM, type Scope } from '../../domain/tenants/tenant.ts'
 import { hashSecret, parseKey } from '../../service/tenants/create-key.ts'
 import { type StoredKey, touchKey } from '../../service/tenants/rows/keys.ts'
@@ -112,7 +114,7 @@ export function useKeys(
 const tooManyRefused = (address: string, retryAfter: number) =>
   new ServiceError(
     'rate_limited',
-    `Too many requests from ${address} were refused for their key: go on in ${retryAfter} second(s).`,
+    `Too many requests from ${address} were refused for their key: go on in ${counted(retryAfter, 'second')}.`,
     { retryAfter },
   )
 const forbidden = (message: string) => new ServiceError('forbidden', message)

@@ -6,6 +6,7 @@ import { type InternalClient, idempotent } from '../../adapters/rest/client.ts'
 import type { components } from '../../adapters/rest/internal.d.ts'
 import type { SimStatus } from '../../domain/codes.ts'
 import { dropUndefined } from '../../domain/drop-undefined.ts'
+import { counted } from '../../domain/quantity.ts'
 import type { BulkPlan, BulkRequest, BulkType } from '../../domain/tickets/bulk.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askService } from '../ask-service.ts'
@@ -47,7 +48,9 @@ export async function bulkTickets(settings: Settings, type: BulkType, flags: Bul
   await askService({ settings, tenantId: flags.tenant }, async (service) => {
     const run = await responseOf(service.POST('/internal/bulk-tickets', asked))
     if ('touched' in run) return printPlan(run)
-    print(`bulk run ${run.id}: ${run.total - run.refused} SIM(s) get a ticket, ${run.refused} refused so far`)
+    print(
+      `bulk run ${run.id}: ${counted(run.total - run.refused, 'SIM')} to get a ticket, ${run.refused} refused so far`,
+    )
     if (flags.wait === true) printEnd(await waitFor(service, run))
   })
 }
@@ -86,7 +89,7 @@ async function askOf(type: BulkType, flags: BulkFlags) {
 }
 
 function printPlan({ total, touched, refused }: BulkPlan): void {
-  print(`dry run: of ${total} SIM(s) ${touched.count} would get a ticket, ${refused.count} would be refused`)
+  print(`dry run: of ${counted(total, 'SIM')} ${touched.count} would get a ticket, ${refused.count} would be refused`)
   printRefusals('refused because', refused.byCode)
   for (const { index, iccid, detail } of refused.sims.slice(0, SHOWN))
     print(`  ${index + 1}. ${iccid ?? ''}: ${detail}`)
@@ -119,6 +122,6 @@ function printEnd(run: Run): void {
   const { failed } = run.counts
   if (failed === 0) return
   throw new CommandFailure(
-    `${failed} ticket(s) have failed: GET /internal/bulk-tickets/${run.id}/items?outcome=failed says why`,
+    `${counted(failed, 'ticket')} failed: GET /internal/bulk-tickets/${run.id}/items?outcome=failed says why`,
   )
 }

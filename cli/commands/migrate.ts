@@ -1,6 +1,6 @@
 /** `simherd migrate [--plan] [--contract]` */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { megabytes } from '../../domain/quantity.ts'
+import { counted, megabytes } from '../../domain/quantity.ts'
 import { toMB } from '../../domain/units.ts'
 import { directUrl } from '../../process/options.ts'
 import type { Settings } from '../../process/settings.ts'
@@ -51,7 +51,7 @@ export async function migrateDatabase(settings: Settings, flags: MigrateFlags): 
   print(
     applied.length === 0
       ? 'nothing to do: the database has the newest schema'
-      : `${applied.length} migration(s) applied`,
+      : `${counted(applied.length, 'migration')} applied`,
   )
 }
 

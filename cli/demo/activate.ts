@@ -1,7 +1,9 @@
 /** Step 1: takes every SIM from unprovisioned to active, each by its own workflow. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { InternalClient } from '../../adapters/rest/client.ts'
 import { SimStatus } from '../../domain/codes.ts'
+import { counted } from '../../domain/quantity.ts'
 import type { Estate, EstateSim } from '../../examples/estate.ts'
 import type { Reporting } from '../reporter.ts'
 import { ProblemResponse, responseOf } from '../service.ts'
@@ -38,7 +40,7 @@ export async function activateSims(
     const waiting = sims.filter(({ id, status }) => status !== SimStatus.Active && !refused.has(id))
     if (waiting.length === 0) return activated
     if (round > ROUNDS) throw new Error(stuck(waiting, play.stack.temporalUiUrl))
-    if (round > 1) reporter.warn(`${waiting.length} SIM(s) are not active yet; their workflows are started again`)
+    if (round > 1) reporter.warn(`${counted(waiting.length, 'SIM')} not active yet; started again`)
     const jobs = waiting.map((sim) => ({ simId: sim.id, ...assignment(ofEstate.get(sim.iccid), ids) }))
     activated += await reporter.step(
       {
@@ -51,7 +53,7 @@ export async function activateSims(
 }
 
 const stuck = (sims: readonly { readonly iccid: string }[], ui: string | null) =>
-  `${sims.length} SIM(s) did not become active, ${sims[0]?.iccid ?? ''} for one: look at their workflows${ui === null ? '' : ` at ${ui}`}`
+  `${counted(sims.length, 'SIM')} did not become active, ${sims[0]?.iccid ?? ''} for one: look at their workflows${ui === null ? '' : ` at ${ui}`}`
 
 function assignment(sim: EstateSim | undefined, ids: SetUp) {
   return {

@@ -1,5 +1,7 @@
 /** Step 2: delivers the month's usage as time passes, in the carrier's order of delivery. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
+import { counted } from '../../domain/quantity.ts'
 import { type Reporting, span } from '../reporter.ts'
 import { delivered, responseOf } from '../service.ts'
 import { deliveryTimes } from './mapping.ts'
@@ -50,7 +52,7 @@ export async function replayUsage(
       const answer = await responseOf(play.internal.POST('/internal/usage', csv))
       const [fault] = answer.rejected
       if (fault !== undefined)
-        reporter.warn(`${answer.rejectedCount} record(s) rejected: ${fault.code}, ${fault.detail}`)
+        reporter.warn(`${counted(answer.rejectedCount, 'record')} rejected: ${fault.code}, ${fault.detail}`)
       answered = {
         accepted: answered.accepted + answer.accepted,
         duplicates: answered.duplicates + answer.duplicates,

@@ -1,6 +1,7 @@
 /** Makes the demonstration's estate through the interfaces: tariffs, pools, SIMs. Keeps existing objects unchanged. */
 
 import { idempotent, type PublicClient } from '../../adapters/rest/client.ts'
+import { counted } from '../../domain/quantity.ts'
 import type { Estate, EstateSim } from '../../examples/estate.ts'
 import { responseOf } from '../service.ts'
 import { allOf } from './pages.ts'
@@ -39,7 +40,8 @@ export async function setUp({ api, internal, progress }: Play, estate: Estate): 
     const params = keyed(`sims/${sims.length}`)
     const { rejected } = await responseOf(internal.POST('/internal/sims', { body: { sims }, params }))
     const [first] = rejected
-    if (first !== undefined) throw new Error(`${rejected.length} SIM(s) were refused, the first one: ${first.detail}`)
+    if (first !== undefined)
+      throw new Error(`${counted(rejected.length, 'SIM')} refused, the first one: ${first.detail}`)
   }
   return { tariffs, pools }
 }

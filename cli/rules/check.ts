@@ -40,7 +40,7 @@ export async function checkedRules(folder: string, { output }: CheckFlags, withT
   if (output === 'json') printJson(files.length, rules, faults)
   else for (const fault of faults) print(lineOfFault(fault))
   const wrong = new Set(faults.map(({ file }) => file)).size
-  throw new CommandFailure(`${faults.length} fault(s) in ${wrong} of ${files.length + tests.length} files`)
+  throw new CommandFailure(`${counted(faults.length, 'fault')} in ${wrong} of ${files.length + tests.length} files`)
 }
 
 const printJson = (files: number, rules: readonly Rule[], faults: readonly RuleFault[]): void =>

@@ -1,4 +1,5 @@
 /** `simherd rules lint [folder]` */
+import { counted } from '../../domain/quantity.ts'
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { type Finding, lintRules } from '../../rules/lint/lint-rules.ts'
 import type { TextPlace } from '../../rules/load/faults.ts'
@@ -25,7 +26,9 @@ export async function lintFolder(folder: string, flags: LintFlags): Promise<void
   if (flags.output === 'json') print(JSON.stringify({ rules: rules.length, findings }, null, 2))
   else print(findings.length === 0 ? `${rules.length} rules: nothing found` : findings.map(lineOfFinding).join('\n'))
   if (flags.strict && findings.length > 0) {
-    throw new CommandFailure(`${findings.length} finding(s); a rule mutes one by "lint": {"<code>": "<reason>"}`)
+    throw new CommandFailure(
+      `${counted(findings.length, 'finding')}; a rule mutes one by "lint": {"<code>": "<reason>"}`,
+    )
   }
 }
 

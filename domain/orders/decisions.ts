@@ -5,8 +5,10 @@
  *   eSIM          Pending ─process─▶ Processing ─complete─▶ Completed
  *   both          Pending ─cancel─▶ Cancelled;  Pending, Processing ─fail─▶ Failed
  */
+
 import { labelOf, OrderType } from '../codes.ts'
 import type { ErrorCode } from '../errors.ts'
+import { counted } from '../quantity.ts'
 import type { OrderAddress, OrderStatus } from './order.ts'
 
 interface Step {
@@ -60,7 +62,7 @@ export function whyNot(step: OrderStep, order: OrderState): OrderRefusal | undef
 /** Why this number of SIMs does not fulfil an order; undefined if it does. */
 export function whyNotSoMany(given: number, quantity: number): OrderRefusal | undefined {
   if (given === quantity) return undefined
-  return { code: 'order_quantity_mismatch', detail: `is for ${quantity} SIM(s), and ${given} were given` }
+  return { code: 'order_quantity_mismatch', detail: `is for ${counted(quantity, 'SIM')}, and ${given} were given` }
 }
 
 /**

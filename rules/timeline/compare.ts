@@ -1,5 +1,7 @@
 /** Compares the reactions of rules with a test's expectations: every reaction, by the fields that each gives. */
+
 import { LogLevel, labelOf } from '../../domain/codes.ts'
+import { counted } from '../../domain/quantity.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
 import type { PlayResult } from './play.ts'
 import { instantText, readInstant } from './read-series.ts'
@@ -158,7 +160,9 @@ function missedMails(mails: NonNullable<Expectation['mails']>, played: PlayResul
     const there = due.filter((one) => isAt(at, one.due))
     const named = there.map(({ rule, kind }) => `${rule} ${kind}`).join(', ')
     const got = named === '' ? '0' : `${there.length}: ${named}`
-    return there.length === notices ? [] : [{ pointer: `/mails/${n}`, expected: `${at} ${notices} notice(s)`, got }]
+    return there.length === notices
+      ? []
+      : [{ pointer: `/mails/${n}`, expected: `${at} ${counted(notices, 'notice')}`, got }]
   })
   const others = due.filter((one) => !mails.some(({ at }) => isAt(at, one.due)))
   return [

@@ -8,6 +8,7 @@ import type { MailChannel } from '../../adapters/channels/mail/mail-channel.ts'
 import type { Attempt } from '../../domain/channels/channel.ts'
 import { type MailRetries, mailRetries } from '../../domain/channels/retry.ts'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
+import { counted } from '../../domain/quantity.ts'
 import { isAway } from '../../store/away.ts'
 import { insertEvent } from '../../store/events.ts'
 import { insertNotifications, notificationsOf } from '../../store/notifications.ts'
@@ -116,7 +117,7 @@ async function noteGivenUp(
     type: EventType.Billing,
     severity: EventSeverity.Critical,
     title: `E-mail given up: ${subject}`,
-    description: `Not delivered to ${recipient} after ${attempts} attempt(s): ${why}.`,
+    description: `Not delivered to ${recipient} after ${counted(attempts, 'attempt')}: ${why}.`,
   })
   const now = tx.now.toISOString()
   await insertOperatorNotices(tx, [

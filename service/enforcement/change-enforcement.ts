@@ -1,6 +1,7 @@
 import { Value } from 'typebox/value'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import type { EnforcementChange, EnforcementSettings } from '../../domain/enforcement/guard.ts'
+import { counted } from '../../domain/quantity.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
 import { lookAtAll } from '../../store/shards.ts'
@@ -36,9 +37,9 @@ export async function changeEnforcement(tx: TenantTx, change: EnforcementChange)
     severity: off ? EventSeverity.Warning : EventSeverity.Info,
     title: `Enforcement ${switched}`,
     description:
-      `The watchdog ${now.enabled ? 'suspends' : 'suspends nothing'}; one rule may suspend ${now.guardLeast} SIM(s), or ` +
+      `The watchdog ${now.enabled ? 'suspends' : 'suspends nothing'}; one rule may suspend ${counted(now.guardLeast, 'SIM')}, or ` +
       `${now.guardPct} % of a pool or of all where that is more, in an hour before the rest is held; it may begin to ` +
-      `fire on ${now.alertGuardLeast} subject(s), or ${now.alertGuardPct} % of all, before notices and actions are held.`,
+      `fire on ${counted(now.alertGuardLeast, 'subject')}, or ${now.alertGuardPct} % of all, before notices and actions are held.`,
   })
   return now
 }

@@ -1,7 +1,9 @@
 /** A person's decision about a hold of the guard: release it or discard it. */
+
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import type { HoldResponse } from '../../domain/enforcement/guard.ts'
 import { ServiceError } from '../../domain/errors.ts'
+import { counted } from '../../domain/quantity.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
 import { insertLogEntries } from '../../store/log.ts'
@@ -62,7 +64,7 @@ export async function decideHold(
   await markDecided(tx, holdId, decision, isOfAlerts ? decided : null)
   await noteChange(tx, { subject: 'hold', id: holdId, before: { state: 'held' }, after: { state: decision, decided } })
   const version = isOfAlerts ? '' : `, version ${hold.version}`
-  const waited = `${decided} ${isOfAlerts ? 'subject(s)' : 'SIM(s)'} that waited`
+  const waited = `${counted(decided, isOfAlerts ? 'subject' : 'SIM')} that waited`
   const message = `Hold ${holdId} of rule ${rule}${version}${isOfAlerts ? '' : ','} ${DECISIONS[decision][what]} ${waited}.`
   await insertLogEntries(tx, [
     {

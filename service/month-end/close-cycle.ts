@@ -9,7 +9,7 @@
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import type { MonthEndCounts } from '../../domain/month-end/month-end.ts'
 import type { SummaryNotification } from '../../domain/notifications/notification.ts'
-import { megabytes } from '../../domain/quantity.ts'
+import { counted, megabytes } from '../../domain/quantity.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { MICRO, toMB } from '../../domain/units.ts'
 import { noteChange } from '../../store/audit.ts'
@@ -167,7 +167,7 @@ async function notifyClosed(tx: TenantTx, cycle: Cycle, counts: MonthEndCounts, 
     type: EventType.Billing,
     severity: EventSeverity.Info,
     title: `Billing cycle ${key} closed`,
-    description: `Usage ${megabytes(toMB(total((pool) => pool.bytes)))}, charges ${chargesMicro / MICRO}${adjustedText(adjustments)}; ${move.complete} SIM(s) moved, ${unassign.complete} unassigned, ${renewals.complete} brought back, ${changes.failed} change(s) failed.`,
+    description: `Usage ${megabytes(toMB(total((pool) => pool.bytes)))}, charges ${chargesMicro / MICRO}${adjustedText(adjustments)}; ${counted(move.complete, 'SIM')} moved, ${unassign.complete} unassigned, ${renewals.complete} brought back, ${counted(changes.failed, 'change')} failed.`,
   })
 }
 

@@ -2,8 +2,10 @@
  * Changes of a SIM queued for the end of the billing cycle. The last one replaces earlier ones, which an event records.
  * Changes are checked against the state that the SIM will have after its open tickets.
  */
+
 import { EventSeverity, EventType, SimStatus } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
+import { counted } from '../../domain/quantity.ts'
 import type { QueueReprovision } from '../../domain/sims/sim.ts'
 import { type SimState, stateAfter } from '../../domain/tickets/decisions.ts'
 import { noteChange } from '../../store/audit.ts'
@@ -115,7 +117,8 @@ async function lockProvisioned(tx: TenantTx, id: number): Promise<{ sim: LockedS
   const open = await openTickets(tx, id)
   const state = open.reduce<SimState>(stateAfter, now)
   if (state.status === SimStatus.Unprovisioned) {
-    const when = open.length === 0 ? 'is unprovisioned' : `is unprovisioned after its ${open.length} open ticket(s)`
+    const when =
+      open.length === 0 ? 'is unprovisioned' : `is unprovisioned after ${counted(open.length, 'open ticket')}`
     throw new ServiceError('sim_state_conflict', `SIM ${id} ${when}: there is nothing to change at month end.`)
   }
   return { sim, state }

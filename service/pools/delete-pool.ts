@@ -1,4 +1,5 @@
 import { ServiceError } from '../../domain/errors.ts'
+import { counted } from '../../domain/quantity.ts'
 import { noteChange } from '../../store/audit.ts'
 import { markDue } from '../../store/due.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -14,9 +15,9 @@ export async function deletePool(tx: TenantTx, id: number): Promise<void> {
   const pool = await lockPool(tx, id)
   const { sims, queued, tickets } = await poolUses(tx, id)
   const uses = [
-    ...(sims === 0 ? [] : [`${sims} SIM(s) in it`]),
-    ...(queued === 0 ? [] : [`${queued} SIM(s) queued to move into it`]),
-    ...(tickets === 0 ? [] : [`${tickets} open ticket(s) into it`]),
+    ...(sims === 0 ? [] : [`${counted(sims, 'SIM')} in it`]),
+    ...(queued === 0 ? [] : [`${counted(queued, 'SIM')} queued to move into it`]),
+    ...(tickets === 0 ? [] : [`${counted(tickets, 'open ticket')} into it`]),
   ]
   if (uses.length > 0) throw new ServiceError('pool_in_use', `Pool ${id} (${pool.name}) has ${uses.join(', ')}.`)
   await removePool(tx, id)

@@ -2,6 +2,7 @@
 
 import { ServiceError } from '../../domain/errors.ts'
 import { withoutMark } from '../../domain/files/utf8.ts'
+import { counted } from '../../domain/quantity.ts'
 import type { ChangedRules } from '../../domain/rules/rule-change.ts'
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { type CompiledSet, compileSet } from '../../rules/compile/compile-set.ts'
@@ -136,7 +137,7 @@ export async function checkRules(given: readonly RuleSource[]): Promise<CheckedR
 
 export function rejected(faults: readonly RuleFault[]): ServiceError {
   const errors = faults.map((fault) => ({ pointer: `${fault.file}#${fault.pointer}`, detail: faultWords(fault) }))
-  return new ServiceError('rules_rejected', `The rule set has ${faults.length} fault(s).`, { errors })
+  return new ServiceError('rules_rejected', `The rule set has ${counted(faults.length, 'fault')}.`, { errors })
 }
 
 /**

@@ -123,6 +123,6 @@ async function noteTaken(tx: TenantTx, { key }: Cycle, counted: TakenCounts): Pr
     type: EventType.Connectivity,
     severity: EventSeverity.Info,
     title: `SIMs taken over: ${active + suspended}`,
-    description: `${active} Active, ${suspended} Suspended and ${unprovisioned} Unprovisioned SIM(s) came in as they are, with ${megabytes(toMB(usageBytes))} used in billing cycle ${key} before.`,
+    description: `${active} Active, ${suspended} Suspended and ${unprovisioned} Unprovisioned SIMs came in as they are, with ${megabytes(toMB(usageBytes))} used in billing cycle ${key} before.`,
   })
 }

@@ -1,5 +1,7 @@
 /** Ends tickets: complete, failed or cancelled. */
+
 import { EventSeverity, EventType, labelOf, TicketStatus, TicketType } from '../../domain/codes.ts'
+import { counted } from '../../domain/quantity.ts'
 import { tenantOfWorkflow, workflowTypeOf } from '../../domain/temporal/ids.ts'
 import {
   COMPLETE,
@@ -84,7 +86,7 @@ function descriptionOf({ ticket: { id, attempts }, end }: TicketOutcome, label: 
     case 'complete':
       return `Ticket ${id} has completed on SIM ${label}.`
     case 'failed':
-      return `Ticket ${id} on SIM ${label} has failed after ${attempts} attempt(s): ${end.detail} (${end.code}).`
+      return `Ticket ${id} on SIM ${label} has failed after ${counted(attempts, 'attempt')}: ${end.detail} (${end.code}).`
     case 'cancelled':
       return `Ticket ${id} on SIM ${label} was cancelled while it was pending.`
   }

@@ -1,7 +1,9 @@
 /** Opens and cancels tickets, each in the caller's transaction. execute-tickets.ts executes them. */
+
 import { randomUUID } from 'node:crypto'
 import { SimStatus, TicketStatus, TicketType } from '../../domain/codes.ts'
 import { type ErrorCode, ServiceError } from '../../domain/errors.ts'
+import { counted } from '../../domain/quantity.ts'
 import { mayOpen, type SimState, stateAfter, type TicketRequest } from '../../domain/tickets/decisions.ts'
 import type { Cause, Ticket } from '../../domain/tickets/ticket.ts'
 import { noteChange } from '../../store/audit.ts'
@@ -133,7 +135,7 @@ export function conflictOf(
   return conflict && { ...conflict, detail: `SIM ${sim.simId}: ${conflict.detail}${waitingFor(before.length)}.` }
 }
 
-const waitingFor = (count: number) => (count === 0 ? '' : `, after the ${count} open ticket(s) before this one`)
+const waitingFor = (count: number) => (count === 0 ? '' : `, after ${counted(count, 'open ticket')} before this one`)
 
 /**
  * Why a SIM cannot be made Active in a pool and tariff; undefined if it can. A provisioned SIM must be there already,

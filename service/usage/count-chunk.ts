@@ -6,7 +6,7 @@
  */
 
 import { LogLevel } from '../../domain/codes.ts'
-import { megabytes } from '../../domain/quantity.ts'
+import { counted, megabytes } from '../../domain/quantity.ts'
 import { bucketMs, type Cycle, cycleAt, cycleOfKey } from '../../domain/time/cycle.ts'
 import { toMB } from '../../domain/units.ts'
 import { feedAt } from '../../domain/usage/feed.ts'
@@ -208,7 +208,7 @@ async function noteLateUsage(tx: TenantTx, cycleKeys: readonly string[]): Promis
         simId: first.simId,
         poolId: first.poolId === 0 ? null : first.poolId,
         level: LogLevel.Info,
-        message: `${records.length} record(s) with ${megabytes(toMB(bytes))} came too late for the statement of cycle ${first.cycleKey}; they count as an adjustment.`,
+        message: `${counted(records.length, 'record')} with ${megabytes(toMB(bytes))} came too late for the statement of cycle ${first.cycleKey}, and will be an adjustment.`,
         cycleKey: first.cycleKey,
         explanation: null,
       },

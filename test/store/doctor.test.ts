@@ -54,7 +54,7 @@ describe('simherd doctor --figures', () => {
 
     expect(right).toMatchObject({
       state: 'ok',
-      detail: 'the counts of SIMs and the sums of pools of 1 tenant(s) are right',
+      detail: 'the counts of SIMs and the sums of pools of 1 tenant are right',
     })
     expect(wrong).toMatchObject({
       state: 'missing',

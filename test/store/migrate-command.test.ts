@@ -47,7 +47,7 @@ describe('simherd migrate', () => {
     await migrateDatabase(settings, { files })
 
     expect(lines.join('\n')).not.toContain('left: ')
-    expect(lines.at(-1)).toBe(`${files.length} migration(s) applied`)
+    expect(lines.at(-1)).toBe(`${files.length} migrations applied`)
     expect(await pendingFiles(db, files)).toEqual([])
   })
 
@@ -58,7 +58,7 @@ describe('simherd migrate', () => {
     await migrateDatabase(settings, { files })
 
     expect(lines.at(-2)).toMatch(/^left: 0999_no_version, .*run "simherd migrate --contract" once/)
-    expect(lines.at(-1)).toBe(`${files.length - 2} migration(s) applied`)
+    expect(lines.at(-1)).toBe(`${files.length - 2} migrations applied`)
     expect(await pendingMigrations(db)).toEqual([])
     lines.length = 0
     await migrateDatabase(settings, { plan: true, files })
@@ -80,7 +80,7 @@ describe('simherd migrate', () => {
     await contracted
 
     expect(await pendingFiles(db, files)).toEqual([])
-    expect(lines.slice(1)).toEqual(['migrated 0999_no_version', '1 migration(s) applied'])
+    expect(lines.slice(1)).toEqual(['migrated 0999_no_version', '1 migration applied'])
   })
 })
 

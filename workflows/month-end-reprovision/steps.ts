@@ -10,6 +10,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow'
 import type { MonthEndLook } from '../../activities/month-end.ts'
+import { counted } from '../../domain/quantity.ts'
 import { monthEndBatchId } from '../../domain/temporal/ids.ts'
 import type {
   MonthEndBatchInput,
@@ -77,7 +78,7 @@ async function workOff(run: MonthEndRun, kind: MonthEndWork): Promise<void> {
     note(run, page.look)
     if (page.batches.length === 0) return
     const sum = { opened: 0, refused: 0, signalled: 0 }
-    run.timeline.waits(`${page.batches.length} batch(es)`, `their SIMs are begun: ${kind}`)
+    run.timeline.waits(counted(page.batches.length, 'batch', 'batches'), `their SIMs are begun: ${kind}`)
     await withConcurrency(page.batches, parallel, async (range) => {
       if (run.cancel.requested) return
       // Batches are started in order: this one and all before it have begun.
@@ -88,7 +89,7 @@ async function workOff(run: MonthEndRun, kind: MonthEndWork): Promise<void> {
       sum.signalled += signalled
     })
     run.timeline.goesOn()
-    const told = kind === 'renew' ? `${sum.signalled} workflow(s) told, ` : ''
+    const told = kind === 'renew' ? `${counted(sum.signalled, 'workflow')} told, ` : ''
     run.timeline.done(`${kind}, up to SIM ${run.afterSimId}`, `${told}${begunText(sum)}`)
     if (page.nextAfterSimId === null) return
     await goOnAsNew(run)
@@ -128,7 +129,7 @@ export async function settle(run: MonthEndRun): Promise<void> {
   }
   const { unassign, move } = run.looks
   const [done, failed] = [unassign.last.done + move.last.done, unassign.last.failed + move.last.failed]
-  run.timeline.done('settle', `${done} change(s) done, ${failed} failed`)
+  run.timeline.done('settle', `${counted(done, 'change')} done, ${failed} failed`)
   if (!isForgotten(run)) return enter(run, 'close')
   run.renewedAgain = true
   enter(run, 'renew')
@@ -158,8 +159,8 @@ function isSettled(run: MonthEndRun): boolean {
 function waitForTickets(run: MonthEndRun): void {
   const { unassign, move, renew } = run.looks
   const left = [
-    ...(unassign.last.left + move.last.left === 0 ? [] : [`${unassign.last.left + move.last.left} change(s)`]),
-    ...(renew.last.left === 0 ? [] : [`${renew.last.left} SIM(s) that come back`]),
+    ...(unassign.last.left + move.last.left === 0 ? [] : [counted(unassign.last.left + move.last.left, 'change')]),
+    ...(renew.last.left === 0 ? [] : [`${counted(renew.last.left, 'SIM')} to come back`]),
   ]
   const what = left.length === 0 ? 'changes that were retried' : left.join(' and ')
   run.timeline.waits(what, 'the carrier works on their tickets')
@@ -186,7 +187,7 @@ export async function close(run: MonthEndRun): Promise<MonthEndResult | null> {
   run.closing = true
   run.timeline.goesOn()
   if (run.broken.length > 0) {
-    const message = `${run.broken.length} batch(es) could not be worked off; start the month end again: ${run.broken.join('; ')}`
+    const message = `${counted(run.broken.length, 'batch', 'batches')} could not be worked off; start the month end again: ${run.broken.join('; ')}`
     throw ApplicationFailure.nonRetryable(message, 'month_end_incomplete')
   }
   const result = await slow.closeCycle({ tenantId, cycleKey })

@@ -32,15 +32,15 @@ describe('enforcement', () => {
 
     expect(lines[0]).toBe('enforcement is on')
     expect(lines[1]).toBe(
-      'guard: one rule suspends at most 0 SIM(s) an hour, or 0 % of its pool (else of the tenant) where that is more; the rest is held',
+      'guard: one rule suspends at most 0 SIMs an hour, or 0 % of its pool (else of the tenant) where that is more; the rest is held',
     )
     expect(lines[2]).toBe(
-      "guard: one rule tells of at most 50 new subject(s) an hour, or 2 % of the tenant's where that is more; the rest is held",
+      "guard: one rule tells of at most 50 new subjects an hour, or 2 % of the tenant's where that is more; the rest is held",
     )
     expect(lines).toContainEqual(
       expect.stringMatching(new RegExp(`^ {2}${hold} +suspensions +sim-overage +none +\\d{4}-\\d\\d .* 2 +0$`)),
     )
-    expect(lines).toContain(`hold ${hold} is discarded: 2 subject(s) are left alone until their alert has cleared`)
+    expect(lines).toContain(`hold ${hold} is discarded: 2 subjects are left alone until their alert has cleared`)
     expect(lines.at(-1)).toBe('nothing is held')
     await expect(decideHold(command.settings, 'release', hold, ours())).rejects.toMatchObject({ exitCode: 4 })
   })
@@ -54,8 +54,8 @@ describe('enforcement', () => {
     await changeEnforcement(command.settings, { ...ours(), enabled: true })
 
     expect(lines[0]).toBe('enforcement is on')
-    expect(lines[1]).toContain('at most 7 SIM(s) an hour')
-    expect(lines[2]).toContain('at most 9 new subject(s) an hour')
+    expect(lines[1]).toContain('at most 7 SIMs an hour')
+    expect(lines[2]).toContain('at most 9 new subjects an hour')
   })
 
   test('refuses a change without limits, or an unknown tenant', async () => {

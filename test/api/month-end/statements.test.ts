@@ -131,5 +131,5 @@ test('GET /internal/cycles/{key}/plan totals open and closed cycles', async () =
 test('POST /internal/cycles/{key}/close reads no counts', async () => {
   const { data } = (await harness.tenant.ask('GET', '/api/events?searchTerm=Billing cycle 2026-12')).body
   expect(data).toHaveLength(1)
-  expect(data[0].description).toContain('; 0 SIM(s) moved, 0 unassigned, 0 brought back')
+  expect(data[0].description).toContain('; 0 SIMs moved, 0 unassigned, 0 brought back')
 })

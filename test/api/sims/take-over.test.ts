@@ -164,7 +164,7 @@ describe('POST /internal/sims of SIMs that live at the carrier', () => {
     ])
     const events = await harness.tenant.ask('GET', '/api/events?searchTerm=taken over&pageSize=1')
     const description =
-      '1 Active, 1 Suspended and 1 Unprovisioned SIM(s) came in as they are, with 5 MB used in billing cycle 2026-11 before.'
+      '1 Active, 1 Suspended and 1 Unprovisioned SIMs came in as they are, with 5 MB used in billing cycle 2026-11 before.'
     expect(events.body.data).toMatchObject([{ title: 'SIMs taken over: 2', description }])
   })
 

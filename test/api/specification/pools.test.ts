@@ -243,7 +243,7 @@ describe('a pool in use', () => {
     const { id: simId } = await aSim(harness.tenant)
     await provisioned(harness, harness.tenant, simId, { poolId })
 
-    await refused(poolId, '1 SIM(s) in it')
+    await refused(poolId, '1 SIM in it')
   })
 
   test('4.2 DELETE /api/pools/{id}: is refused while a SIM is queued for it', async () => {
@@ -251,7 +251,7 @@ describe('a pool in use', () => {
     const { id } = await anActiveSim(harness, harness.tenant)
     await harness.tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, { poolId })
 
-    await refused(poolId, '1 SIM(s) queued to move into it')
+    await refused(poolId, '1 SIM queued to move into it')
     await harness.tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, { poolId: other })
     expect((await ask('DELETE', `/${poolId}`)).status).toBe(204)
     await harness.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
@@ -263,7 +263,7 @@ describe('a pool in use', () => {
     const { id: simId } = await aSim(harness.tenant)
     const ticket = await harness.tenant.ask('POST', '/api/tickets/provision', { simId, poolId })
 
-    await refused(poolId, '1 open ticket(s) into it')
+    await refused(poolId, '1 open ticket into it')
     await harness.tenant.ask('DELETE', `/api/tickets/${ticket.body.id}`)
     expect((await ask('DELETE', `/${poolId}`)).status).toBe(204)
   })

@@ -83,7 +83,7 @@ describe('POST /internal/bulk-tickets as a dry run', () => {
       dryRun: true,
     })
 
-    const already = expect.stringMatching(/active already, after the 1 open ticket/)
+    const already = expect.stringMatching(/active already, after 1 open ticket/)
     expect(dry.body.refused.sims).toMatchObject([
       { index: 0, simId: active?.id, code: 'sim_state_conflict', detail: already },
       { index: 1, iccid: fresh.iccid, code: 'sim_state_conflict', detail: expect.stringMatching(/unprovisioned/) },

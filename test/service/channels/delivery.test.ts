@@ -164,7 +164,7 @@ describe('a given-up mail', () => {
 
     const [event] = await post.events()
     expect(event?.description).toBe(
-      `Not delivered to ${BILLING} after 1 attempt(s): the mail server refuses the mail (554).`,
+      `Not delivered to ${BILLING} after 1 attempt: the mail server refuses the mail (554).`,
     )
     expect(await post.rows(sql`select response from deliveries`)).toEqual([
       { response: expect.stringContaining(`refused: ${BILLING}`) },

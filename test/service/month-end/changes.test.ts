@@ -265,7 +265,7 @@ describe('closeCycle', () => {
     const titles = await harness.rows(sql<{ text: string }>`
       select description as text from events where title like 'Billing cycle%'`)
     expect(titles).toMatchObject([
-      { text: expect.stringContaining('1 SIM(s) moved, 1 unassigned, 1 brought back, 1 change(s) failed.') },
+      { text: expect.stringContaining('1 SIM moved, 1 unassigned, 1 brought back, 1 change failed.') },
     ])
   })
 })

@@ -75,7 +75,7 @@ describe('queueReprovision and queueUnprovision behind open tickets', () => {
     const [simId = 0] = await harness.activeSims(1)
     await harness.open(simId, { type: TicketType.Provision, unassign: true })
 
-    const refused = { code: 'sim_state_conflict', message: expect.stringContaining('after its 1 open ticket(s)') }
+    const refused = { code: 'sim_state_conflict', message: expect.stringContaining('after 1 open ticket') }
     await expect(harness.leave(simId)).rejects.toMatchObject(refused)
     await expect(harness.move(simId, { poolId: 1 })).rejects.toMatchObject(refused)
   })

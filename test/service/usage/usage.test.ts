@@ -349,7 +349,7 @@ describe('late records', () => {
     await harness.record([late(one, 9, 32)])
 
     expect(afterOne).toMatchObject([
-      { ...info('2 record(s) with 3 B came'), simId: one, cycle: '2026-09' },
+      { ...info('2 records with 3 B came'), simId: one, cycle: '2026-09' },
       { ...info('8 B'), simId: one, cycle: '2026-10' },
       { ...info('4 B'), simId: two, cycle: '2026-09' },
     ])
