@@ -78,6 +78,7 @@ export type PoolEnforcement = Static<typeof PoolEnforcement>
 
 const SIM_ACTIONS = [
   'suspended',
+  'staysSuspended',
   'wouldSuspend',
   'broughtBack',
   'released',
@@ -86,7 +87,10 @@ const SIM_ACTIONS = [
   'suspendFailed',
 ] as const
 export type SimAction = (typeof SIM_ACTIONS)[number]
-/** `tooLittleToPick`: stopping every allowed SIM does not cover a pool's overage. */
+/**
+ * `staysSuspended`: the watchdog would no longer suspend the SIM, but does not bring it back. `tooLittleToPick`: stopping every allowed SIM does not
+ * cover a pool's overage.
+ */
 const ACTIONS = [...SIM_ACTIONS, 'tooLittleToPick'] as const
 export type Action = (typeof ACTIONS)[number]
 

@@ -60,6 +60,8 @@ export interface SuspensionState {
   /** The same, as the service has recorded it. */
   readonly recordedUntil: SuspendedUntil
   readonly isSuspended: boolean
+  /** The log says that the SIM stays suspended though the watchdog has stood down. */
+  readonly isLetGo: boolean
   readonly suspendTickets: readonly string[]
   readonly activateTickets: readonly string[]
   /** Null if no grace period runs. */

@@ -13,6 +13,7 @@
  * The commands are carried out by the workflow suspend-on-overage, with activities and timers; by a replay, at once; and
  * by the timelines of `rules test`, on a model.
  */
+import { counted } from '../quantity.ts'
 import { isRefusal, type TicketEnd } from '../temporal/ticket-ends.ts'
 import { backoffMs } from '../time/backoff.ts'
 import { durationMs } from '../time/duration.ts'
@@ -57,6 +58,7 @@ export const beginSuspension = (order: SuspensionOrder, now: number, takesOver =
   until: order.until,
   recordedUntil: order.until,
   isSuspended: false,
+  isLetGo: false,
   suspendTickets: [],
   activateTickets: [],
   graceEndsAt: null,
@@ -101,6 +103,7 @@ const isKept = ({ ending }: SuspensionState): boolean => ending === 'cancelled' 
 function receive(run: SuspensionDraft, signal: Extract<SuspensionEvent, { type: 'signal' }>['signal']): void {
   if (signal === 'overLimit') {
     run.overs += 1
+    run.isLetGo = false
     if (run.demand !== 'discarded') run.demand = 'over'
   } else if (signal === 'cleared') run.demand = 'cleared'
   else if (signal === 'standDown') run.demand = 'stoodDown'
@@ -288,8 +291,10 @@ function setSuspended(run: SuspensionDraft, n: number, ticketId: string | null):
   run.isSuspended = true
   run.gracePassed = false
   run.failures = 0
+  run.isLetGo = false
   goTo(run, 'suspended', `suspended by rule ${ruleOf(run)} until ${run.until}`)
-  log(run, 'suspended', run.reason, ticketId)
+  const { rule } = run.order
+  log(run, 'suspended', `${rule === null ? 'as a person asked' : `by rule ${rule}`} ${untilText(run)}`, ticketId)
 }
 
 type Failure = Pick<TicketEnd, 'code' | 'detail'>
@@ -312,7 +317,7 @@ function retry(run: SuspensionDraft, at: At<'retry'>): void {
   const until = at.until ?? Math.min(run.now + backoffMs(run.failures, PAUSES), boundaryOf(run))
   if (run.now >= until || !isWanted(run)) return rest(run)
   run.at = { ...at, until }
-  const why = `suspending failed ${run.failures} time(s), the last with ${at.why}`
+  const why = `suspending failed ${counted(run.failures, 'time')}, the last with ${at.why}`
   wait(run, 'the next attempt to suspend it', { until, why })
 }
 
@@ -325,6 +330,10 @@ function staySuspended(run: SuspensionDraft): void {
   if (isManual && run.now >= boundaryOf(run)) end(run, 'boundary')
   if (isManual && isOfCycle(run.ending)) return finish(run, 'manual')
   if (run.ending !== null || (demand === 'cleared' && !isManual)) return bringBack(run, 1)
+  if (demand === 'stoodDown' && !run.isLetGo) {
+    run.isLetGo = true
+    return log(run, 'staysSuspended', `${untilText(run)}, though the watchdog would no longer suspend it`)
+  }
   if (!isManual) return wait(run, 'the renewal of the billing cycle', { at: null })
   const why = `${run.reason}; where nobody acts the workflow ends then, and the SIM stays`
   wait(run, 'a person: resume, keepSuspended, or a ticket', { why })
@@ -400,6 +409,9 @@ function takeOver(run: SuspensionDraft, reply: SuspensionReply): void {
   if (run.isSuspended) endIfLate(run)
   else rest(run)
 }
+
+const untilText = (run: SuspensionDraft): string =>
+  run.until === 'manual' ? 'until somebody activates it' : `until the renewal at ${iso(boundaryOf(run))}`
 
 const ruleOf = ({ order }: SuspensionState): string => order.rule ?? 'of a person'
 

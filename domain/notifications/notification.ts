@@ -92,11 +92,13 @@ export interface AlertNotification extends BasicNotification {
    * "Nothing: for information".
    */
   readonly whatNext: string
+  /** The same of several subjects: "They come back …". Absent: it reads so of one and of several. */
+  readonly whatNextOfMany?: string
   /** The next step in a few words for a subject: "suspended". Absent: none. */
   readonly follows?: string
   readonly why: readonly Reason[]
-  /** How to stop these notifications, as a sentence. */
-  readonly howToStop: string
+  /** What the reader can do, and what it is good for: "How to stop this: Exempt the SIM from the watchdog." */
+  readonly advice: string
 }
 
 /** Summary of a closed billing cycle. Money in micro-units of the currency. */

@@ -10,17 +10,18 @@ import { knownPool } from '../pools/rows/pools.ts'
 import { activeRuleSet } from '../rules/rows/rule-sets.ts'
 import { knownSim } from '../sims/rows/sims.ts'
 import { tenantSettings } from '../usage/rows/cycles.ts'
-import { ACTION_LEVELS, notifyAction } from './notify-action.ts'
+import { ACTION_LEVELS, notifyAction, wordsOfReturn } from './notify-action.ts'
 
-const WORDS: Readonly<Record<Action, (subject: string) => string>> = {
-  suspended: (sim) => `SIM ${sim} was suspended`,
-  wouldSuspend: (sim) => `SIM ${sim} would have been suspended`,
-  broughtBack: (sim) => `SIM ${sim} was brought back`,
-  released: (sim) => `SIM ${sim} was released`,
-  graceStarted: (sim) => `The grace period of SIM ${sim} has begun`,
-  graceEnding: (sim) => `The grace period of SIM ${sim} ends`,
-  suspendFailed: (sim) => `SIM ${sim} could not be suspended`,
-  tooLittleToPick: (pool) => `Pool ${pool} stays over its capacity`,
+const WORDS: Readonly<Record<Action, (subject: string, detail: string) => string>> = {
+  suspended: (sim, detail) => `SIM ${sim} was suspended ${detail}`,
+  staysSuspended: (sim, detail) => `SIM ${sim} stays suspended ${detail}`,
+  wouldSuspend: (sim, detail) => `SIM ${sim} would have been suspended: ${detail}`,
+  broughtBack: (sim, detail) => `SIM ${sim} is active again: ${wordsOfReturn(detail)}`,
+  released: (sim, detail) => `SIM ${sim} was released: ${detail}`,
+  graceStarted: (sim, detail) => `The grace period of SIM ${sim} has begun: ${detail}`,
+  graceEnding: (sim, detail) => `The grace period of SIM ${sim} ends: ${detail}`,
+  suspendFailed: (sim, detail) => `SIM ${sim} could not be suspended: ${detail}`,
+  tooLittleToPick: (pool, detail) => `Pool ${pool} stays over its capacity: ${detail}`,
 }
 
 const INSTANT = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/
@@ -51,7 +52,7 @@ export async function logAction(tx: TenantTx, ask: ActionRequest): Promise<{ log
   const key = `${ask.rule ?? 'person'}/${subject}/${ask.cycle}/${ask.action}/${ask.counter}`
   const { timeZone } = await tenantSettings(tx)
   const detail = readable(ask.detail, timeZone)
-  const message = `${WORDS[ask.action](label)}: ${detail}`
+  const message = WORDS[ask.action](label, detail)
   const logged = await insertLogEntries(tx, [
     {
       dedupeKey: key,
@@ -69,7 +70,9 @@ export async function logAction(tx: TenantTx, ask: ActionRequest): Promise<{ log
   const type = TOLD[ask.action]
   if (type !== undefined && simId !== null) {
     const { rule, cycle } = ask
-    await insertNotifications(tx, [{ type, data: { simId, label, poolId, rule, cycle, message } }])
+    await insertNotifications(tx, [
+      { type, data: { simId, label: tag || iccid, iccid, tag, poolId, rule, cycle, message } },
+    ])
   }
   const endsAt = INSTANT.exec(ask.detail)?.[0] ?? null
   if (simId !== null)

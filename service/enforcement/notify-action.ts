@@ -22,6 +22,7 @@ type SimRequest = ActionRequest & { readonly simId: number }
 
 export const ACTION_LEVELS: Readonly<Record<Action, LogLevel>> = {
   suspended: LogLevel.Critical,
+  staysSuspended: LogLevel.Info,
   wouldSuspend: LogLevel.Warning,
   broughtBack: LogLevel.Info,
   released: LogLevel.Info,
@@ -87,15 +88,14 @@ async function notificationOf(
     since: at,
     facts: await factsOf(tx, ask),
     pace: null,
-    whatNext:
-      action === 'suspended'
-        ? comesBack(await suspendedUntil(tx, simId), instant(cycle.endsAt, timeZone))
-        : action === 'broughtBack'
-          ? 'Nothing: it is active again.'
-          : `It is ${ask.detail}.`,
+    ...(action === 'suspended'
+      ? nextOfSuspended(await suspendedUntil(tx, simId), instant(cycle.endsAt, timeZone))
+      : {
+          whatNext: action === 'broughtBack' ? 'Nothing: it is active again.' : `It is ${ask.detail}.`,
+          advice: 'How to stop this: Raise its limit, exempt the SIM from the watchdog, or set its mode to Monitor.',
+        }),
     ...(isGrace && endsAt !== null ? { follows: `suspended at ${shortInstant(endsAt, timeZone)}` } : {}),
     why: [],
-    howToStop: 'Raise its limit, exempt the SIM from the watchdog, or set its mode to Monitor.',
   }
 }
 
@@ -111,21 +111,41 @@ function messageOf({ action, rule, detail }: SimRequest, { label, tag, message }
   const name = tag === '' ? label : tag
   const by = rule === null ? 'as a person had asked' : `by rule ${rule}`
   if (action === 'suspended') return `SIM ${name} was suspended ${by}.`
-  if (action === 'broughtBack') return `SIM ${name} was brought back: ${WHY_BACK[detail] ?? detail}.`
+  if (action === 'broughtBack') return `SIM ${name} is active again: ${wordsOfReturn(detail)}.`
   return `${message.replace(label, () => name)}.`
 }
 
-/** The workflow's reasons for the end of a suspension, in words. */
+/** The workflow's reason for the end of a suspension, in words. */
+export const wordsOfReturn = (reason: string): string => WHY_BACK[reason] ?? reason
+
 const WHY_BACK: Readonly<Record<string, string>> = {
   renewed: 'the next billing cycle has begun',
   boundary: 'the next billing cycle has begun',
   resumed: 'a person has resumed it',
+  'under its limit again': 'it is under its limit again',
 }
 
-const comesBack = (until: 'renewal' | 'manual' | null, renewsAt: string): string =>
-  until === 'manual'
-    ? 'It stays suspended until somebody activates it.'
-    : `It comes back once the rule no longer holds, at the latest when the next billing cycle begins at ${renewsAt}.`
+const STAYS = 'Exempting the SIM, or another mode, leaves it suspended.'
+
+function nextOfSuspended(
+  until: 'renewal' | 'manual' | null,
+  renewsAt: string,
+): Pick<AlertNotification, 'whatNext' | 'whatNextOfMany' | 'advice'> {
+  if (until === 'manual') {
+    const stays = 'suspended until somebody activates'
+    return {
+      whatNext: `It stays ${stays} it.`,
+      whatNextOfMany: `They stay ${stays} them.`,
+      advice: `How to bring it back: Open an activate ticket. ${STAYS}`,
+    }
+  }
+  const back = `back once the rule no longer holds, at the latest when the next billing cycle begins at ${renewsAt}.`
+  return {
+    whatNext: `It comes ${back}`,
+    whatNextOfMany: `They come ${back}`,
+    advice: `How to bring it back earlier: Raise its limit, or open an activate ticket. ${STAYS}`,
+  }
+}
 
 async function factsOf(tx: TenantTx, { simId, cycle }: SimRequest): Promise<AlertNotification['facts']> {
   const figures = (await simFigures(tx, cycle, [simId])).get(simId)

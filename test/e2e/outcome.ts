@@ -22,14 +22,14 @@ function expected({ sims, pools }: Player) {
     of(sim('standard-0'), pools.standard, 1, /% of its limit/),
     of(sim('standard-1'), pools.standard, 1, /% of its limit/),
     of(null, pools.dynamic, 2, /over its capacity/),
-    of(null, pools.dynamic, 1, /of 400 MB used.*It warns at/),
+    of(null, pools.dynamic, 1, /of 400 MB used.*Warning threshold/),
     of(null, pools.fixed, 2, /over its capacity/),
-    of(null, pools.fixed, 1, /of 300 MB used.*It warns at/),
+    of(null, pools.fixed, 1, /of 300 MB used.*Warning threshold/),
     of(sim('fixed-0'), pools.fixed, 1, /would have been suspended/),
     of(sim('standard-0'), pools.standard, 2, /was suspended/),
     of(sim('dynamic-0'), pools.dynamic, 2, /was suspended/),
-    of(sim('standard-0'), pools.standard, 0, /was brought back/),
-    of(sim('dynamic-0'), pools.dynamic, 0, /was brought back/),
+    of(sim('standard-0'), pools.standard, 0, /is active again/),
+    of(sim('dynamic-0'), pools.dynamic, 0, /is active again/),
   ]
 }
 

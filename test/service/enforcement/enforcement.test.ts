@@ -263,7 +263,7 @@ describe('logAction', () => {
       poolId: harness.poolId,
       cycle: THIS_CYCLE,
       level: LogLevel.Critical,
-      message: expect.stringMatching(/^SIM \d+ was suspended: it is 4 MB over$/),
+      message: expect.stringMatching(/^SIM \d+ was suspended it is 4 MB over$/),
     })
     // The first suspension has ended before it was mailed.
     expect(await notifications(harness)).toEqual(entries.slice(1, 5).map(({ key }) => ({ key, kind: 'suspended' })))

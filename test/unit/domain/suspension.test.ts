@@ -46,3 +46,32 @@ test('suspends only a SIM over its limit in the cycle, and ends with it', () => 
     }),
   )
 })
+
+test.each([
+  ['renewal', 'until the renewal at 1970-01-31T00:00:00.000Z, though the watchdog would no longer suspend it'],
+  ['manual', 'until somebody activates it, though the watchdog would no longer suspend it'],
+] as const)('says once that a SIM suspended until %s stays so though the watchdog stands down', (until, detail) => {
+  const order = { rule: 'sim-overage', grace: 'PT0S', until, cycleEndsAt: new Date(ENDS_AT).toISOString() }
+  let state = beginSuspension(order, 0)
+  const logged: unknown[] = []
+  const take = (event: SuspensionEvent): void => {
+    const { state: next, commands } = step(state, event, DAY)
+    state = next
+    logged.push(...commands.filter((command) => command.do === 'log'))
+    const last = commands.at(-1)?.do
+    if (event.type !== 'signal' && last !== 'wait') take(last === 'suspend' ? ANSWERED : GO_ON)
+  }
+  const ANSWERED: SuspensionEvent = { type: 'answered', answer: { do: 'stay' } }
+  take(GO_ON)
+  expect(logged).toMatchObject([{ action: 'suspended' }])
+
+  for (const signal of ['standDown', 'standDown', 'overLimit', 'standDown'] as const) {
+    take({ type: 'signal', signal })
+    take(GO_ON)
+  }
+
+  expect(logged.slice(1)).toMatchObject([
+    { action: 'staysSuspended', counter: 0, detail },
+    { action: 'staysSuspended', counter: 1, detail },
+  ])
+})

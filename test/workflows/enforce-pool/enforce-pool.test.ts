@@ -62,9 +62,9 @@ describeInSkippedTime('enforcement of a pool', (path) => {
       expect(state.waitsFor).toEqual({
         what: `the release or discard of hold ${pool.holdId}`,
         until: new Date(cycle.endsAt).toISOString(),
-        why: 'rule pool-overage-all may not suspend so many in an hour: 2 SIM(s) wait for a person',
+        why: 'rule pool-overage-all may not suspend so many in an hour: 2 SIMs held until a person decides',
       })
-      expect(state.steps.at(-1)).toMatchObject({ outcome: `over: 1 SIM(s) armed, 2 held by hold ${pool.holdId}` })
+      expect(state.steps.at(-1)).toMatchObject({ outcome: `over: 1 SIM armed, 2 held by hold ${pool.holdId}` })
       expect(await pool.suspended()).toEqual([2])
       const { data } = await customer.inside('GET', '/internal/enforcement/holds?state=held')
       expect(data).toMatchObject([{ id: pool.holdId, poolId: pool.poolId, suspended: 1, allowed: 1, waiting: 2 }])

@@ -55,8 +55,8 @@ describeInSkippedTime('enforce-pool', (path) => {
 
     await untilBack()
     const steps = [
-      { step: 'overLimit/1', outcome: 'over: 2 SIM(s) armed, none held' },
-      { step: 'cleared/1', outcome: '2 SIM(s) told' },
+      { step: 'overLimit/1', outcome: 'over: 2 SIMs armed, none held' },
+      { step: 'cleared/1', outcome: '2 SIMs told' },
     ]
     expect(await harness.untilState(id(), { over: false })).toMatchObject({ armed: 2, rounds: 1, held: 0, steps })
   })
@@ -87,7 +87,7 @@ describeInSkippedTime('enforce-pool', (path) => {
       await startAgain()
 
       await untilBack()
-      const told = { step: 'overLimit/1', outcome: 'under: 2 SIM(s) told' }
+      const told = { step: 'overLimit/1', outcome: 'under: 2 SIMs told' }
       await soon(async () =>
         expect(await harness.untilState(id(), { rounds: 1 })).toMatchObject({ armed: 2, over: false, steps: [told] }),
       )
@@ -184,7 +184,7 @@ describeInSkippedTime('enforce-pool', (path) => {
     await suspend(1)
     await send('standDown')
 
-    const lastStep = { step: 'standDown/1', outcome: '1 SIM(s) told' }
+    const lastStep = { step: 'standDown/1', outcome: '1 SIM told' }
     await soon(async () =>
       expect(Reflect.get(await harness.untilState(id(), { over: true }), 'steps').at(-1)).toMatchObject(lastStep),
     )

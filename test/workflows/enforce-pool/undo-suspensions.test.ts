@@ -28,7 +28,7 @@ describeInSkippedTime('undo-suspensions', (path) => {
 
     expect(result).toEqual({ outcome: 'done', found: 3, done: 3, failed: 0, failures: [] })
     expect(state).toMatchObject({ found: 3, done: 3, left: 0, ratePerSecond: expect.any(Number), waitsFor: null })
-    expect(state.steps).toMatchObject([{ step: 'page/1', outcome: '3 SIM(s): 3 come back, 0 failed' }])
+    expect(state.steps).toMatchObject([{ step: 'page/1', outcome: '3 SIMs: 3 come back, 0 failed' }])
     for (const simId of sims) await customer.untilSim(simId, { status: 1 })
     for (const simId of sims) {
       const ended = await customer.ended(suspendOnOverageId(customer.tenantId, simId, cycle.key))

@@ -162,9 +162,9 @@ describeInSkippedTime('month-end-reprovision', (path) => {
 
     expect(await harness.untilState(monthEndId(TENANT, cycleKey), { step: 'settle' })).toMatchObject({
       progress: { move: { total: 1, done: 0, failed: 0, left: 1, ratePerSecond: 0, estimatedEndAt: null } },
-      waitsFor: { what: '1 change(s)', until: null, why: 'the carrier works on their tickets' },
+      waitsFor: { what: '1 change', until: null, why: 'the carrier works on their tickets' },
       steps: [
-        { step: 'move, up to SIM 1', outcome: '1 ticket(s) opened' },
+        { step: 'move, up to SIM 1', outcome: '1 ticket opened' },
         { step: 'open the next cycle', outcome: 'complete' },
       ],
     })

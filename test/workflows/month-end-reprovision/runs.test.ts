@@ -66,7 +66,7 @@ describe('month-end-reprovision on a Temporal server', () => {
     await soon(async () =>
       expect(await look()).toMatchObject({
         status: 'running',
-        state: { step: 'settle', waitsFor: { what: '1 change(s)' } },
+        state: { step: 'settle', waitsFor: { what: '1 change' } },
       }),
     )
     expect(harness.model.closed).toEqual([])

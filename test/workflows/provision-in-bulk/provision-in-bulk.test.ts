@@ -49,7 +49,7 @@ describeInSkippedTime('provision-in-bulk', (path) => {
     const counts = { waiting: 0, running: 0, activated: 5, alreadyActive: 0, compensated: 0, cancelled: 0, failed: 0 }
     expect(result).toEqual({ outcome: 'done', total: 5, counts, failures: [] })
     expect(state).toMatchObject({ total: 5, counts, left: 0, waitsFor: null, estimatedEndAt: null })
-    expect(state.steps.at(-1)).toMatchObject({ step: 'end', outcome: '5 of 5 SIM(s) active' })
+    expect(state.steps.at(-1)).toMatchObject({ step: 'end', outcome: '5 of 5 SIMs active' })
     expect(input).toMatchObject({ batchId: id, parallel: 2 })
     expect(await batchOf(id)).toMatchObject({
       total: 5,
@@ -85,7 +85,7 @@ describeInSkippedTime('provision-in-bulk', (path) => {
       expect((await customer.workflow(workflowId)).state).toMatchObject({
         counts: { activated: 7, running: 1 },
         left: 1,
-        waitsFor: { what: '1 SIM(s) under way' },
+        waitsFor: { what: '1 SIM under way' },
       }),
     )
     letGo()

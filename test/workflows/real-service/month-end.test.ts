@@ -55,7 +55,7 @@ describeInSkippedTime('month-end-reprovision on the real service', (path) => {
     // The workflow checks only every few seconds.
     const { state } = await soon(async () => {
       const run = await customer.workflow(idOf(cycle))
-      expect(run.state.waitsFor).toMatchObject({ what: '1 change(s)' })
+      expect(run.state.waitsFor).toMatchObject({ what: '1 change' })
       return run
     })
     expect(state).toMatchObject({ step: 'settle', waitsFor: { until: null } })

@@ -56,7 +56,7 @@ describeInSkippedTime('a run of suspend-on-overage', (path) => {
     await run.harness.leap(10 * HOUR)
     await waits({
       what: 'the next attempt to suspend it',
-      why: 'suspending failed 1 time(s), the last with carrier_timeout: the carrier said no',
+      why: 'suspending failed 1 time, the last with carrier_timeout: the carrier said no',
     })
     run.model.failing.clear()
     await run.harness.leap(HOUR)

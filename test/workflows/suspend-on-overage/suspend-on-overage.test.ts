@@ -171,6 +171,7 @@ describeInSkippedTime('suspend-on-overage', (path) => {
   test('leaves the SIM suspended on standDown until the renewal', async () => {
     await reach('suspended')
     await signal('standDown')
+    await soon(() => expect(actions()).toEqual(['suspended/0', 'staysSuspended/0']))
     await signal('renewed')
 
     expect(await result()).toMatchObject({ outcome: 'renewed', broughtBack: 1 })
