@@ -109,12 +109,12 @@ export const Settings = Type.Object({
   OPERATOR_EMAIL: optional(
     (value) => /^[^\s@,;:<>"]+@[^\s@,;:<>"]+$/.test(value),
     'one e-mail address, such as noc@example.com',
-    'Address of the operator. Mails go there when rules are put in force, are refused or cannot be decided, when the carrier refuses the credentials, and when mails fail. Default: no such mails.',
+    'Address of the operator. Mails go there when the guard waits for a decision, when rules are put in force, are refused or cannot be decided, when the carrier refuses the credentials, and when mails fail. Default: no such mails.',
   ),
   SERVICE_URL: optional(
     isPublicUrl,
     'an http or https URL without query, such as https://simherd.example.com',
-    'Public address of the public API, for links in mails. Without it, mails name commands instead.',
+    'Public address of the public API, for links in mails. Without it, mails have no links, and refer to the operator.',
   ),
   SERVICE_BASE_URL: urls(
     'https://api:8080',

@@ -1,5 +1,7 @@
 /** Notices to the operator of the installation, by mail. Tenants receive none of them. */
 
+import type { GuardScope } from '../enforcement/guard.ts'
+
 export type OperatorNotice =
   /** A rule set in the database that a build's gate refuses. */
   | {
@@ -26,6 +28,17 @@ export type OperatorNotice =
     }
   /** A tenant's address that the mail server refused: mails to it are given up. */
   | { readonly kind: 'addressRefused'; readonly recipient: string; readonly response: string }
+  /** A hold of the guard, which waits for a decision. */
+  | {
+      readonly kind: 'decisionNeeded'
+      readonly holdId: number
+      readonly what: GuardScope['what']
+      readonly rule: string
+      /** Name of the pool; null: about the tenant. */
+      readonly pool: string | null
+      /** When the hold lapses, ISO 8601. */
+      readonly until: string
+    }
   /** The carrier refuses the credentials of some workers since an instant (ISO 8601), with this answer. */
   | { readonly kind: 'carrierRefuses'; readonly since: string; readonly answer: string }
 

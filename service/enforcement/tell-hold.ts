@@ -1,4 +1,7 @@
-/** Tells that the guard holds something: a Critical log entry, an event, and a notice for the billing contact. */
+/**
+ * Tells that the guard holds something: a Critical log entry, an event, and notices for the billing contact and for the
+ * operator, who decides.
+ */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import type { GuardScope } from '../../domain/enforcement/guard.ts'
 import { instant } from '../../domain/local-time.ts'
@@ -8,6 +11,7 @@ import type { Cycle } from '../../domain/time/cycle.ts'
 import { insertEvent } from '../../store/events.ts'
 import { insertLogEntries } from '../../store/log.ts'
 import { insertNotifications, rewriteNotification } from '../../store/notifications.ts'
+import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { poolName } from '../pools/rows/pools.ts'
 import { findTenant } from '../tenants/rows/tenants.ts'
@@ -27,7 +31,7 @@ interface HeldNews {
 
 export async function tellHold(tx: TenantTx, scope: GuardScope, news: HeldNews): Promise<void> {
   const { rule, poolId, cycleKey } = scope
-  const { hold, waiting, version } = news
+  const { hold, waiting, version, cycle } = news
   const body = await noticeOf(tx, scope, news)
   const { key, message } = body
   await insertLogEntries(tx, [
@@ -54,6 +58,10 @@ export async function tellHold(tx: TenantTx, scope: GuardScope, news: HeldNews):
     { type: 'guard.held', data },
     { body, dueAt: tx.now },
   ])
+  const pool = poolId === null ? null : body.subject.label
+  const until = new Date(cycle.endsAt).toISOString()
+  const notice = { kind: 'decisionNeeded', holdId: hold.id, what: scope.what, rule, pool, until } as const
+  await insertOperatorNotices(tx, [{ key, body: notice }])
 }
 
 /** Tells more of a hold, while its notice is in no mail yet. */
@@ -84,7 +92,6 @@ async function noticeOf(tx: TenantTx, scope: GuardScope, news: HeldNews): Promis
     ...textsOf(scope, news, {
       whose: poolId === null ? 'the tenant' : `pool ${label}`,
       until: instant(news.cycle.endsAt, timeZone),
-      commandOf: (name) => `npx simherd enforcement ${name} ${hold.id} --tenant ${tx.tenantId}`,
     }),
   }
 }
@@ -92,25 +99,24 @@ async function noticeOf(tx: TenantTx, scope: GuardScope, news: HeldNews): Promis
 function textsOf(
   { what, rule }: GuardScope,
   { hold, waiting, version }: HeldNews,
-  words: { readonly whose: string; readonly until: string; readonly commandOf: (name: string) => string },
-): Pick<AlertNotification, 'message' | 'whatNext' | 'howToStop'> {
-  const { whose, until, commandOf } = words
-  const [release, discard] = [commandOf('release'), commandOf('discard')]
-  const decide = `Decide until ${until}: ${release}, or discard.`
+  { whose, until }: { readonly whose: string; readonly until: string },
+): Pick<AlertNotification, 'message' | 'whatNext' | 'advice'> {
+  const decide = `The operator of the service decides on hold ${hold.id} until ${until}.`
+  const advice = (what: string) => `What to do: Tell the operator of the service whether the ${what} are right.`
   if (what === 'suspensions') {
     return {
       message:
         `Decision needed: ${counted(waiting, 'suspension')} in ${whose} held. ` +
         `Rule ${rule} of version ${version} has suspended ${counted(hold.used, 'SIM')} there in the last hour; at most ${count(hold.allowed)} go in an hour. ${decide}`,
-      whatNext: `This rule suspends nothing more here until a person decides, at the latest until ${until}.`,
-      howToStop: `Where the suspensions are right: ${release}. Where they are not: ${discard}.`,
+      whatNext: `This rule suspends nothing more here until the operator decides, at the latest until ${until}.`,
+      advice: advice('suspensions'),
     }
   }
   return {
     message:
-      `Decision needed: ${counted(waiting, 'alert')} of rule ${rule} held. It may begin to tell of ${counted(hold.allowed, 'subject')} in an hour. ` +
-      `${count(hold.used)} were told of; these and all further ones wait: they are logged, but neither mailed nor acted on. ${decide}`,
-    whatNext: `Nothing more of this rule is mailed or acted on until a person decides, at the latest until ${until}.`,
-    howToStop: `Where the alerts are right: ${release}. Where they are not: ${discard}.`,
+      `Decision needed: ${counted(waiting, 'alert')} of rule ${rule} held. At most ${counted(hold.allowed, 'alert')} of one rule are sent in an hour. ` +
+      `${count(hold.used)} were sent; these and all further ones wait: they are logged, but neither mailed nor acted on. ${decide}`,
+    whatNext: `Nothing more of this rule is mailed or acted on until the operator decides, at the latest until ${until}.`,
+    advice: advice('alerts'),
   }
 }

@@ -56,7 +56,7 @@ export function notificationOf(batch: EvaluationBatch, notice: Notice): AlertNot
     pace: isOver ? null : limitPassedAt(subject, batch),
     ...nextOf(notice, batch),
     why: decisive(outcome.explanation).map((leaf) => reasonOf(leaf, subject.kind)),
-    howToStop: HOW_TO_STOP[subject.kind],
+    advice: `How to stop this: ${HOW_TO_STOP[subject.kind]}`,
   }
 }
 
@@ -82,14 +82,14 @@ function decisive(leaves: readonly LeafExplanation[]): readonly LeafExplanation[
 /**
  * When the limit will be passed at the rate of the long burn window, the last twelfth of the cycle.
  *
- * @returns ISO 8601; null if not in this cycle, or if the rate, the limit or the remaining amount is 0 or unknown
+ * @returns ISO 8601; null if it is passed already, or not in this cycle, or if the rate or the limit is 0 or unknown
  */
 function limitPassedAt(subject: SubjectFacts, { moment: { at, knownTo, cycle } }: EvaluationBatch): string | null {
   if (subject.kind === 'tenant') return null
-  const { remainingMB: remaining, limitMB: limit, burnLongRatio: ratio } = subject.facts
-  if (!remaining || !limit || !ratio) return null
+  const { usageMB: usage, limitMB: limit, burnLongRatio: ratio } = subject.facts
+  if (!limit || !ratio || usage === null || usage >= limit) return null
   const perMs = (ratio * limit) / (cycle.endsAt - cycle.startsAt)
-  const passedAt = Math.max(at, knownTo + remaining / perMs)
+  const passedAt = Math.max(at, knownTo + (limit - usage) / perMs)
   return passedAt < cycle.endsAt ? new Date(Math.round(passedAt)).toISOString() : null
 }
 

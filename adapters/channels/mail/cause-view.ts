@@ -3,13 +3,13 @@ import { causeOf, MOST_SUBJECTS, NOTICES_FILE } from '../../../domain/notificati
 import type { AlertNotification, Notification } from '../../../domain/notifications/notification.ts'
 import { count, counted, megabytes } from '../../../domain/quantity.ts'
 import {
+  adviceTexts,
   type DigestGroup,
   type DigestView,
   groupHead,
   LABEL_CHARS,
   MESSAGE_CHARS,
-  sentences,
-  stopTexts,
+  nextTexts,
 } from './digest-view.ts'
 import { KINDS, oneLine, shortenLabel, shortenName } from './format.ts'
 import { labelText, SUBJECT_CHARS } from './subject.ts'
@@ -42,7 +42,7 @@ export function inOne(notifications: readonly Notification[]): Notification | nu
   const last = alerts.at(-1)
   if (fired === undefined || second !== undefined || last === undefined || last === fired) return null
   if (new Set(alerts.map(subjectKey)).size > 1) return null
-  return { ...fired, whatNext: `${last.message} ${last.whatNext}` }
+  return { ...fired, whatNext: `${last.message} ${last.whatNext}`, advice: last.advice }
 }
 
 const subjectKey = ({ subject }: AlertNotification): string => `${subject.kind}/${subject.id}`
@@ -111,12 +111,12 @@ function groupOf(alerts: readonly AlertNotification[], rows: readonly Row[]): Di
       rows.length > shown.length
         ? `and ${count(rows.length - shown.length)} more: ${NOTICES_FILE}, attached, has them all`
         : null,
-    next: sentences(
-      rows.filter((row) => !hasActed(row, alerts)).map(({ main, followed }) => (followed.at(-1) ?? main).whatNext),
-    ),
-    howToStop: stopTexts(alerts),
+    next: nextTexts(rows.filter((row) => !hasActed(row, alerts)).map(latestOf)),
+    advice: adviceTexts(rows.map(latestOf)),
   }
 }
+
+const latestOf = ({ main, followed }: Row): AlertNotification => followed.at(-1) ?? main
 
 /** Whether a pool fires and SIMs of it are suspended in the same mail: the rows of the SIMs then show the next step. */
 const hasActed = ({ main }: Row, alerts: readonly AlertNotification[]): boolean =>
@@ -173,7 +173,7 @@ function headlineOfFound(alerts: readonly AlertNotification[], named: (name: str
   const sims = [
     { n: simsThat('fired'), what: foundText(alerts) },
     { n: simsThat('suspended'), what: 'suspended' },
-    { n: simsThat('broughtBack'), what: 'brought back' },
+    { n: simsThat('broughtBack'), what: 'active again' },
     { n: simsThat('graceStarted'), what: 'in a grace that has begun' },
     { n: simsThat('graceEnding'), what: 'in a grace that ends' },
   ]

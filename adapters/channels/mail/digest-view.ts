@@ -9,11 +9,11 @@ import { count, counted, duration, ofLimit } from '../../../domain/quantity.ts'
 import { oneLine, shortenLabel, shortenName } from './format.ts'
 import { gistOf, labelText, SUBJECT_CHARS } from './subject.ts'
 import {
+  adviceOf,
   badgeOf,
   originText,
   paceText,
   sinceText,
-  stopText,
   summaryView,
   type Tone,
   toneOf,
@@ -39,7 +39,8 @@ export interface DigestGroup {
   readonly more: string | null
   /** Sentences about what happens next, without duplicates. */
   readonly next: readonly string[]
-  readonly howToStop: readonly string[]
+  /** What the reader can do. */
+  readonly advice: readonly string[]
 }
 
 export interface DigestView {
@@ -138,8 +139,8 @@ function groupView(members: readonly Notification[], shown: readonly Notificatio
     size: counted(members.length, 'notice'),
     rows: shown.map((told) => (told.kind === 'summary' ? summaryRow(told) : alertRow(told, head.badge))),
     more: members.length > shown.length ? `and ${count(members.length - shown.length)} more` : null,
-    next: sentences(alerts.map(({ whatNext }) => whatNext)),
-    howToStop: stopTexts(alerts),
+    next: nextTexts(alerts),
+    advice: adviceTexts(alerts),
   }
 }
 
@@ -177,13 +178,23 @@ function summaryRow(told: SummaryNotification): DigestRow {
   }
 }
 
-/** Instructions for a group: how to stop alerts that continue, or another action. */
-export const stopTexts = (alerts: readonly AlertNotification[]): string[] => sentences(alerts.flatMap(stopText))
+/** What readers can do, each sentence once. */
+export const adviceTexts = (alerts: readonly AlertNotification[]): string[] =>
+  limited([...new Set(alerts.flatMap(adviceOf))])
 
-/** The different sentences of a group. If there are several, each with the number of its notifications. */
-export function sentences(all: readonly string[]): string[] {
-  const bySentence = [...Map.groupBy(all.map(oneLine), (sentence) => sentence)]
-  if (bySentence.length === 1) return bySentence.map(([sentence]) => sentence)
-  const shown = bySentence.slice(0, MAX_SENTENCES).map(([sentence, { length }]) => `${sentence} (${length})`)
-  return bySentence.length > MAX_SENTENCES ? [...shown, `and ${bySentence.length - MAX_SENTENCES} more`] : shown
+/** What happens next, each sentence once. If there are several, each with the number of its notifications. */
+export function nextTexts(alerts: readonly AlertNotification[]): string[] {
+  const bySentence = [...Map.groupBy(alerts, ({ whatNext }) => oneLine(whatNext)).values()]
+  const texts = bySentence.map((group) => {
+    const [first] = group
+    const { whatNext = '', whatNextOfMany = whatNext } = first ?? {}
+    const sentence = oneLine(group.length === 1 ? whatNext : whatNextOfMany)
+    return bySentence.length === 1 ? sentence : `${sentence} (${group.length})`
+  })
+  return limited(texts)
 }
+
+const limited = (texts: readonly string[]): string[] =>
+  texts.length > MAX_SENTENCES
+    ? [...texts.slice(0, MAX_SENTENCES), `and ${texts.length - MAX_SENTENCES} more`]
+    : [...texts]

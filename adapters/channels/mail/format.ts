@@ -12,7 +12,7 @@ export const KINDS: Readonly<Record<AlertNoticeKind, Readonly<Record<'badge' | '
   graceStarted: { badge: 'Grace started', found: 'Grace began', done: 'grace began' },
   graceEnding: { badge: 'Grace ending', found: 'Written', done: 'grace ends, told' },
   suspended: { badge: 'Suspended', found: 'Suspended', done: 'suspended' },
-  broughtBack: { badge: 'Brought back', found: 'Brought back', done: 'brought back' },
+  broughtBack: { badge: 'Active again', found: 'Active again since', done: 'active again' },
 }
 
 const CHARACTERS = new Intl.Segmenter('en', { granularity: 'grapheme' })

@@ -66,7 +66,7 @@ const summaryHtml = template<SummaryView>('summary')
  * Renders one mail for one tenant's notifications. A single subject is shown in full, one cause as a table of its
  * subjects, everything else as a table by rule, worst first.
  *
- * @param links targets of its links; without them, the mail names commands instead
+ * @param links targets of its links; without them, the mail says whom to ask
  * @param isCopy a copy, which cannot unsubscribe the tenant
  * @throws Error if there is no notification
  */

@@ -16,6 +16,7 @@ const SHOWN = 5
 /** The kinds in the order of a mail: the most urgent repairs first. */
 const KINDS: readonly OperatorNotice['kind'][] = [
   'carrierRefuses',
+  'decisionNeeded',
   'rulesRefused',
   'ruleUndecidable',
   'addressRefused',
@@ -86,6 +87,19 @@ function viewOf(notice: CountedNotice): NoticeView {
           'Give the workers the right CARRIER_SECRET and start them again. If the carrier accepts the old one again, tickets go on by themselves.',
         ],
       }
+    case 'decisionNeeded': {
+      const command = (name: string) => `npx simherd enforcement ${name} ${body.holdId} --tenant ${tenant?.id}`
+      const where = `${body.pool === null ? '' : `pool ${words(body.pool)} of `}${nameOf(notice)}`
+      return {
+        title: `Decision needed: ${body.what} of rule ${words(body.rule)} held`,
+        lines: [
+          `In ${where}: more than the guard lets through in an hour. Without a decision the hold lapses at ${body.until}.`,
+          `What waits: npx simherd enforcement show --tenant ${tenant?.id}`,
+          `Where they are right: ${command('release')}`,
+          `Where they are not: ${command('discard')}`,
+        ],
+      }
+    }
     case 'rulesRefused':
       return {
         title: `Rules version ${body.version} refused by build ${words(body.build)}`,

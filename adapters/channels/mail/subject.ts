@@ -70,7 +70,7 @@ function figuresOf({ kind, subject, rule: { type = '' }, facts }: AlertNotificat
     return subject.kind === 'sim' ? [` over its limit (${used})`, over] : [`${over} (${used})`, over]
   }
   if (usagePct === null) return null
-  const at = ` at ${percent(usagePct)}`
+  const at = `${usagePct > 100 ? ' over its limit,' : ''} at ${percent(usagePct)}`
   return [`${at} (${used})`, at]
 }
 
@@ -143,13 +143,15 @@ function topicOf(told: Notification): Topic {
   if (told.kind === 'fired' && told.rule.type === 'usage-feed-silent') return { noun: FEEDS, ...alike('silent') }
   const noun = COUNTED[told.subject.kind]
   if (told.kind === 'suspended') return { noun, ...alike('suspended') }
-  if (told.kind === 'broughtBack') return { noun, ...alike('brought back') }
+  if (told.kind === 'broughtBack') return { noun, ...alike('active again') }
   if (told.kind !== 'fired') return { noun, ...alike('in grace') }
-  const isKnown = told.subject.kind !== 'tenant' && told.rule.type !== undefined
-  return {
-    noun,
-    ...((isKnown ? WORDS[told.rule.type ?? ''] : undefined) ?? alike(`of rule ${oneLine(told.rule.name)}`)),
-  }
+  const known = told.subject.kind === 'tenant' ? undefined : WORDS[typeOf(told)]
+  return { noun, ...(known ?? alike(`of rule ${oneLine(told.rule.name)}`)) }
+}
+
+/** A warning about usage above the limit says what an overage says. */
+function typeOf({ rule: { type = '' }, facts: { usagePct } }: AlertNotification): string {
+  return type === 'usage-warning' && usagePct !== null && usagePct > 100 ? 'overage' : type
 }
 
 /** "5 SIMs near their limit"; "3 silent" after others of the same noun; "1 resolved" after any. */

@@ -17,7 +17,7 @@ const section = (heading: string, items: readonly string[], more: string | null 
 
 const choices = (offers: readonly Offer[]): (string | null)[] =>
   offers.map((offer) => {
-    const lines = offer.choices.map(({ label, url, command }) => `${label}: ${url ?? command}`)
+    const lines = offer.choices.map(({ label, url }) => `${label}: ${url}`)
     return [...(offer.about === null ? [] : [offer.about]), ...lines].join('\n')
   })
 
@@ -28,7 +28,7 @@ export function alertText(view: AlertView, offers: readonly Offer[]): string {
     `${view.badge}: ${view.headline}${view.more === '' ? '' : `\n${view.more}`}`,
     view.lines.map(lineText).join('\n'),
     section('Why', view.why),
-    [`Rule: ${view.rule}`, ...(view.howToStop === null ? [] : [view.howToStop])].join('\n'),
+    [`Rule: ${view.rule}`, ...(view.advice === null ? [] : [view.advice])].join('\n'),
     ...choices(offers),
     footer(view.tenant),
   ])
@@ -47,7 +47,7 @@ function groupText(group: DigestGroup): string {
     `${group.badge}: ${group.title}${origin}: ${group.size}`,
     list(rows, group.more),
     ...next,
-    ...group.howToStop,
+    ...group.advice,
   ].join('\n')
 }
 

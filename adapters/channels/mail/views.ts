@@ -38,8 +38,8 @@ export interface AlertView {
   readonly lines: readonly Line[]
   readonly why: readonly string[]
   readonly rule: string
-  /** Instruction as a sentence; null if the alert has ended. */
-  readonly howToStop: string | null
+  /** What the reader can do; null if the alert has ended. */
+  readonly advice: string | null
 }
 
 export interface SummaryView {
@@ -142,7 +142,7 @@ export function alertView(notification: AlertNotification): AlertView {
     // At an end they no longer hold.
     why: kind === 'resolved' ? [] : notification.why.map((reason) => reasonText(reason, facts)),
     rule: `${oneLine(notification.rule.name)} (${originText(notification.rule)})`,
-    howToStop: stopText(notification)[0] ?? null,
+    advice: adviceOf(notification)[0] ?? null,
   }
 }
 
@@ -150,11 +150,9 @@ export function alertView(notification: AlertNotification): AlertView {
 const overText = ({ overageMB, limitMB }: AlertNotification['facts']): string | null =>
   overageMB === null || overageMB <= 0 || limitMB === null ? null : megabytes(overageMB, [limitMB])
 
-/** "How to stop this: …"; empty for an ended alert. A hold of the guard needs a decision instead. */
-export function stopText(alert: AlertNotification): string[] {
-  if (alert.kind === 'resolved' || alert.kind === 'broughtBack') return []
-  return [`${isHold(alert) ? 'What to do' : 'How to stop this'}: ${oneLine(alert.howToStop)}`]
-}
+/** What the reader can do; empty for an ended alert. */
+export const adviceOf = ({ kind, advice }: AlertNotification): string[] =>
+  kind === 'resolved' || kind === 'broughtBack' ? [] : [oneLine(advice)]
 
 /** For information only: a list of mails shows another preheader. */
 const FOR_INFORMATION = 'Nothing: this is for your information.'
@@ -163,7 +161,7 @@ const FOR_INFORMATION = 'Nothing: this is for your information.'
 function preheaderOf(alert: AlertNotification, over: string | null, more: string): string {
   const { kind, lastedMs, pace, times = 1, timeZone } = alert
   const next = oneLine(alert.whatNext)
-  if (isHold(alert)) return `${oneLine(alert.howToStop)} ${next}`
+  if (isHold(alert)) return `${oneLine(alert.advice)} ${next}`
   if (kind === 'resolved') return lastedMs === undefined ? next : `It lasted ${duration(lastedMs)}.`
   const said = [
     over === null ? null : `${over} over since ${oneLine(shortInstant(alert.since, timeZone))}.`,
@@ -193,7 +191,7 @@ export function summaryView(notification: SummaryNotification): SummaryView {
       { label: 'Queued changes applied', value: count(figures.movesApplied) },
       { label: 'Queued changes failed', value: count(figures.movesFailed) },
       { label: 'Unassigned', value: count(figures.unassigned) },
-      { label: 'Brought back', value: count(figures.reactivated) },
+      { label: 'Active again', value: count(figures.reactivated) },
       { label: 'Still suspended', value: count(figures.stillSuspended) },
     ],
     pools: pools.slice(0, MAX_POOLS).map((pool) => ({

@@ -167,7 +167,7 @@ describe('suspensions by a pool’s rule', () => {
     const [cut, back, third] = await subjects(post)
     expect([cut, back]).toEqual([
       expect.stringContaining(' was suspended by rule '),
-      expect.stringContaining(' was brought back: '),
+      expect.stringContaining(' is active again: '),
     ])
     expect(third).toBeUndefined()
   })

@@ -53,7 +53,7 @@ test('the example month makes some forty mails, of three thousand times that a r
   for (const subject of [
     'No usage received for 36 h: limits are not watched until it arrives',
     'Resolved: Usage is received again: limits are watched',
-    'meter-020 was brought back: under its limit again',
+    'meter-020 is active again: it is under its limit again',
     'Again: meter-020 over its limit (101 of 100 MB): suspended',
     'Pool Service vans 22.7 MB over: 1 SIM suspended',
     'Billing cycle 2026-10 closed: charges 719.44',

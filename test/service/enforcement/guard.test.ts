@@ -177,18 +177,32 @@ describe('the guard', () => {
     expect(await ask(sims.slice(0, 2), { cycle: '2026-12' })).toMatchObject({ granted: sims.slice(0, 2) })
   })
 
-  test('reports a hold once: log, event and notification', async () => {
-    const { ask, sims, log, rows, poolId, holds, tenantId } = await aGuard(5, { guardLeast: 3, guardPct: 0 })
+  test('reports a hold once: log, event, notification, and a notice to the operator', async () => {
+    const { ask, sims, log, rows, poolId, holds } = await aGuard(5, { guardLeast: 3, guardPct: 0 })
     const { holdId } = await ask(sims.slice(0, 4))
     await ask(sims)
     const ruleVersion = (await holds())[0]?.ruleVersion
 
     const message =
       `Decision needed: 1 suspension in pool a pool held. Rule ${RULE} of version ${ruleVersion} has suspended 3 SIMs there in the last hour; at most 3 go in an hour. ` +
-      `Decide until 2026-12-01 00:00 UTC: npx simherd enforcement release ${holdId} --tenant ${tenantId}, or discard.`
+      `The operator of the service decides on hold ${holdId} until 2026-12-01 00:00 UTC.`
     expect(await log()).toMatchObject([{ key: `guard/${holdId}`, level: LogLevel.Critical, simId: null, message }])
     expect(await rows(sql`select title, severity, type from events where title like 'Guard%'`)).toEqual([
       { title: `Guard held: ${RULE}, a pool`, severity: 2, type: 2 },
+    ])
+    expect(await rows(sql`select key, body, count from operator_notices`)).toEqual([
+      {
+        key: `guard/${holdId}`,
+        body: {
+          kind: 'decisionNeeded',
+          holdId,
+          what: 'suspensions',
+          rule: RULE,
+          pool: 'a pool',
+          until: '2026-12-01T00:00:00.000Z',
+        },
+        count: 1,
+      },
     ])
     expect(
       await rows(sql`select level, body -> 'subject' as subject, body ->> 'message' as message from notifications`),

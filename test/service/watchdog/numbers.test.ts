@@ -50,3 +50,14 @@ test('a mail names a SIM by its tag, and the log by its ICCID', async () => {
   })
   expect(await world.messages()).toContainEqual(expect.stringMatching(new RegExp(`^SIM ${iccid} is 180 kB over`)))
 })
+
+test('a pool above its limit is over, and is not foretold to pass it', async () => {
+  const world = await aBerliner()
+  await world.use(world.sim, 111)
+
+  const notice = (await world.notices()).find(({ rule }) => rule.name === 'pool-usage-warning')
+  expect(notice).toMatchObject({ pace: null, facts: { usagePct: 111 } })
+  const { subject, text } = renderMail(notice === undefined ? [] : [notice])
+  expect(subject).toBe('Pool meters over its limit, at 111 % (111 of 100 MB)')
+  expect(text).not.toContain('At this pace')
+})

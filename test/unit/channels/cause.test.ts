@@ -16,7 +16,7 @@ const sim = (id: number, over: Partial<AlertNotification> = {}): AlertNotificati
     facts: { usageMB: 100 + id, limitMB: 100, usagePct: 100 + id, overageMB: id },
     ...over,
   })
-/** A SIM that the rule of the pool meters-eu has suspended, or brought back. */
+/** A SIM that the rule of the pool meters-eu has suspended, or active again. */
 const ofPool = (id: number, kind: 'suspended' | 'broughtBack', over: Partial<AlertNotification> = {}) =>
   sim(id, {
     kind,
@@ -39,7 +39,7 @@ describe('a mail of one cause', () => {
     ['SIMs of another rule', [sim(1, WITHIN), sim(2, WITHIN)], '2 SIMs found by rule sim-overage'],
     ['a pool and its SIMs', [anAlert(), ...suspended], 'Pool meters-eu 12 MB over: 2 SIMs suspended'],
     ['SIMs alone', suspended, '2 SIMs suspended in meters-eu'],
-    ['their end', [ofPool(1, 'broughtBack'), ofPool(2, 'broughtBack')], '2 SIMs brought back in meters-eu'],
+    ['their end', [ofPool(1, 'broughtBack'), ofPool(2, 'broughtBack')], '2 SIMs active again in meters-eu'],
     ['graces', [sim(1, IN_GRACE), sim(2, IN_GRACE)], '2 SIMs in a grace that has begun'],
   ])('has a subject that says how many: %s', (_, alerts, subject) => {
     expect(renderMail(alerts).subject).toBe(subject)
@@ -70,7 +70,7 @@ describe('a mail of one cause', () => {
 
     expect(text.match(/^- [^:]*/gm)).toEqual(['- meters-eu', '- meter-30', '- meter-1'])
     expect(text).toContain('- meter-30: 130 of 100 MB (130 %), +30 MB\n  suspended 2026-11-21 08:41 UTC')
-    expect(text).toContain('  suspended 2026-11-21 08:41 UTC · brought back 2026-11-21 08:41 UTC')
+    expect(text).toContain('  suspended 2026-11-21 08:41 UTC · active again 2026-11-21 08:41 UTC')
     expect(text).toContain('What happens next: After suspended. (1)')
     expect(text).toContain('What happens next: After broughtBack. (1)')
     expect(numbersOf(wordsOf(html)).filter((number) => !text.includes(number))).toEqual([])

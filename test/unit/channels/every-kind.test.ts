@@ -65,17 +65,17 @@ describe.each(kinds)('a mail of kind %s', (kind) => {
     ].includes(kind)
     const isSummary = kind.startsWith('summary')
     for (const part of [text, wordsOf(html)]) {
-      expect(/How to stop this|What to do/.test(part)).toBe(!hasEnded && !isSummary)
+      expect(/How to (stop this|bring it back)|What to do/.test(part)).toBe(!hasEnded && !isSummary)
     }
   })
 })
 
-test('a hold names the commands that decide it, and paths of no interface', () => {
+test('a hold names who decides it, and neither commands nor paths', () => {
   for (const kind of ['held-suspensions', 'held-alerts']) {
     const { text } = mailOf(kind)
-    expect(text).toContain('What to do: Where the ')
-    expect(text).toContain('npx simherd enforcement discard 3 --tenant ten_acme')
-    expect(text).not.toMatch(/POST|\/internal\//)
+    expect(text).toContain('What to do: Tell the operator of the service whether the ')
+    expect(text).toContain('The operator of the service decides on hold 3 until')
+    expect(text).not.toMatch(/POST|\/internal\/|npx/)
   }
 })
 
@@ -83,7 +83,7 @@ test('what is suspended already is not said to be suspended next', () => {
   const { text } = mailOf('cause-pool')
 
   expect(text).not.toContain('The watchdog suspends')
-  expect(text).toContain('What happens next: It comes back once the rule no longer holds')
+  expect(text).toContain('What happens next: They come back once the rule no longer holds')
 })
 
 test('an end does not give the conditions that no longer hold as its reason', () => {

@@ -34,9 +34,9 @@ function said(rule: RuleName, facts: Facts, which: 'message' | 'resolvedMessage'
 
 const ABOUT = { at: '2026-11-21T08:40:12.345Z', since: '2026-11-21T08:39:00.000Z', timeZone: 'Europe/Berlin' } as const
 const HOW = {
-  sim: 'Exempt the SIM from the watchdog, or give it another threshold or mode.',
-  pool: 'Give the pool another threshold or mode.',
-  tenant: 'Ask whoever runs the service to change the rule.',
+  sim: 'How to stop this: Exempt the SIM from the watchdog, or give it another threshold or mode.',
+  pool: 'How to stop this: Give the pool another threshold or mode.',
+  tenant: 'How to stop this: Ask whoever runs the service to change the rule.',
 } as const
 const RENEWS = '2026-12-01 01:00 +01:00 (00:00 UTC)'
 const COMES_BACK = `It comes back once the rule no longer holds, at the latest when the next billing cycle begins at ${RENEWS}.`
@@ -51,7 +51,7 @@ function of(rule: RuleName, level: LogLevel, also: Alert): AlertNotification {
     key: `${rule}/${also.subject?.id}/2026-11/${also.kind ?? 'fired'}`,
     level,
     rule: { name: rule, file: `${folderOf(rule)}/${rule}.json`, version: 3, type: RULES[rule] },
-    howToStop: HOW[kind],
+    advice: HOW[kind],
     why: [],
     ...also,
   }
@@ -96,7 +96,9 @@ const monitored = {
 }
 
 const untyped = (rule: RuleName) => ({ name: rule, file: `${folderOf(rule)}/${rule}.json`, version: 3 })
-const RAISE = 'Raise its limit, exempt the SIM from the watchdog, or set its mode to Monitor.'
+const BRING_BACK =
+  'How to bring it back earlier: Raise its limit, or open an activate ticket. Exempting the SIM, or another mode, leaves it suspended.'
+const RAISE = 'How to stop this: Raise its limit, exempt the SIM from the watchdog, or set its mode to Monitor.'
 
 const suspended = (n: number, usedMB: number, rule: RuleName = 'sim-overage'): AlertNotification =>
   of(rule, LogLevel.Critical, {
@@ -110,7 +112,8 @@ const suspended = (n: number, usedMB: number, rule: RuleName = 'sim-overage'): A
     at: '2026-11-21T08:40:20.000Z',
     since: '2026-11-21T08:40:20.000Z',
     whatNext: COMES_BACK,
-    howToStop: RAISE,
+    whatNextOfMany: COMES_BACK.replace('It comes', 'They come'),
+    advice: BRING_BACK,
   })
 
 const broughtBack = (n: number): AlertNotification => ({
@@ -118,7 +121,7 @@ const broughtBack = (n: number): AlertNotification => ({
   level: LogLevel.Info,
   kind: 'broughtBack',
   key: `back/${n}`,
-  message: `SIM ${meter(n).label} was brought back: under its limit again.`,
+  message: `SIM ${meter(n).label} is active again: it is under its limit again.`,
   at: '2026-11-22T10:00:00.000Z',
   since: '2026-11-22T10:00:00.000Z',
   whatNext: 'Nothing: it is active again.',
@@ -140,7 +143,7 @@ function graceOf(n: number, kind: 'graceStarted' | 'graceEnding'): AlertNotifica
     message: `The grace period of SIM ${meter(n).label} ${words}: ${then}`,
     whatNext: `It is ${then}`,
     follows: 'suspended at 2026-11-22 09:40 +01:00',
-    howToStop: RAISE,
+    advice: RAISE,
   })
 }
 
@@ -232,8 +235,7 @@ const hold = (also: Alert): AlertNotification =>
     ...also,
   })
 
-const decide = (what: string) =>
-  `Where the ${what} are right: npx simherd enforcement release 3 --tenant ten_acme. Where they are not: npx simherd enforcement discard 3 --tenant ten_acme.`
+const decide = (what: string) => `What to do: Tell the operator of the service whether the ${what} are right.`
 
 /** Nobody has acknowledged it. */
 const escalated = ({ follows: _, ...alert }: AlertNotification): AlertNotification => ({
@@ -336,18 +338,18 @@ export const EVERY_KIND: Readonly<Record<string, readonly Notification[]>> = {
     hold({
       subject: pool(7, 'North'),
       message:
-        'Decision needed: 31 suspensions in pool North held. Rule pool-overage of version 3 has suspended 20 SIMs there in the last hour; at most 20 go in an hour. Decide until 2026-12-01 01:00 +01:00 (00:00 UTC): npx simherd enforcement release 3 --tenant ten_acme, or discard.',
-      whatNext: `This rule suspends nothing more here until a person decides, at the latest until ${RENEWS}.`,
-      howToStop: decide('suspensions'),
+        'Decision needed: 31 suspensions in pool North held. Rule pool-overage of version 3 has suspended 20 SIMs there in the last hour; at most 20 go in an hour. The operator of the service decides on hold 3 until 2026-12-01 01:00 +01:00 (00:00 UTC).',
+      whatNext: `This rule suspends nothing more here until the operator decides, at the latest until ${RENEWS}.`,
+      advice: decide('suspensions'),
     }),
   ],
   'held-alerts': [
     hold({
       rule: untyped('sim-overage'),
       subject: { kind: 'tenant', id: 'ten_acme', label: 'Acme' },
-      message: `Decision needed: 250 alerts of rule sim-overage held. It may begin to tell of 50 subjects in an hour. 50 were told of; these and all further ones wait: they are logged, but neither mailed nor acted on. Decide until ${RENEWS}: npx simherd enforcement release 3 --tenant ten_acme, or discard.`,
-      whatNext: `Nothing more of this rule is mailed or acted on until a person decides, at the latest until ${RENEWS}.`,
-      howToStop: decide('alerts'),
+      message: `Decision needed: 250 alerts of rule sim-overage held. At most 50 alerts of one rule are sent in an hour. 50 were sent; these and all further ones wait: they are logged, but neither mailed nor acted on. The operator of the service decides on hold 3 until ${RENEWS}.`,
+      whatNext: `Nothing more of this rule is mailed or acted on until the operator decides, at the latest until ${RENEWS}.`,
+      advice: decide('alerts'),
     }),
   ],
   escalated: [escalated(thePool)],

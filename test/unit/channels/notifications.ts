@@ -30,7 +30,7 @@ export const anAlert = (over: Partial<AlertNotification> = {}): AlertNotificatio
   whatNext: 'The SIMs with the largest excess will be suspended until the cycle ends on 2026-12-01 00:00 UTC.',
   follows: 'SIMs suspended',
   why: [{ fact: 'overageMB', value: 12, operator: 'greaterThan', operand: 0, unit: 'MB' }],
-  howToStop: 'Raise the capacity of the pool, or set its watchdog mode to Disabled.',
+  advice: 'How to stop this: Raise the capacity of the pool, or set its watchdog mode to Disabled.',
   ...over,
 })
 
@@ -47,7 +47,7 @@ export const aWarning = (over: Partial<AlertNotification> = {}): AlertNotificati
     pace: '2026-11-24T19:00:00.000Z',
     whatNext: 'Nothing: this is for your information.',
     why: [{ fact: 'usagePct', value: 84.2, operator: 'greaterThanInclusive', operand: 80, unit: '%' }],
-    howToStop: 'Raise the warning threshold of the SIM, or exempt it from the watchdog.',
+    advice: 'How to stop this: Raise the warning threshold of the SIM, or exempt it from the watchdog.',
     ...over,
   }
 }

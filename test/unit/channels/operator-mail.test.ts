@@ -24,6 +24,23 @@ describe('renderOperatorMail', () => {
     expect(html).toContain('Version 7 stays in force.')
   })
 
+  test('names the commands that decide a hold', () => {
+    const hold = {
+      kind: 'decisionNeeded',
+      holdId: 3,
+      what: 'suspensions',
+      rule: 'pool-overage',
+      pool: 'North',
+    } as const
+    const notice = aNotice({ ...hold, until: '2026-12-01T00:00:00.000Z' }, 1, { id: 't1', name: 'Meadow' })
+    const { subject, text } = renderOperatorMail([notice])
+
+    expect(subject).toBe('[Simherd] Decision needed: suspensions of rule pool-overage held')
+    expect(text).toContain('In pool North of Meadow (t1): more than the guard lets through in an hour.')
+    expect(text).toContain('Where they are right: npx simherd enforcement release 3 --tenant t1\n')
+    expect(text).toContain('Where they are not: npx simherd enforcement discard 3 --tenant t1\n')
+  })
+
   test('begins with what has to be mended, and counts all others', () => {
     const { subject, text } = renderOperatorMail([givenUp(1), REFUSED, givenUp(2)])
 

@@ -41,7 +41,7 @@ describe('simherd rules check', () => {
         'pool/other.json:2:11: got "Expected double-quoted property name", expected JSON',
         'pool/some-rule.json:8:9: /conditions/all/0/fact: got "overagMB", expected a fact of the subject pool (did you mean overageMB?)',
       ].join('\n'),
-      failure: '2 fault(s) in 2 of 2 files',
+      failure: '2 faults in 2 of 2 files',
     })
   })
 
@@ -82,7 +82,7 @@ describe('simherd rules check', () => {
 
       const fault = `pool/${name}\\.json:${line}:1: got "other bytes", expected text in UTF-8 .*${why}.*`
       expect(text).toMatch(new RegExp(`^${fault}$`))
-      expect(failure).toContain('1 fault(s) in 1 of')
+      expect(failure).toContain('1 fault in 1 of')
     }
   })
 
@@ -106,13 +106,13 @@ describe('simherd rules lint', () => {
       'pool/some-rule.json:16:5: no-clear: usagePct greaterThanInclusive 80: what hovers there begins and ends again and again; give it a clear or a keepFiring'
 
     expect(await linted()).toEqual({ text: line, failure: undefined })
-    expect(await linted(true)).toEqual({ text: line, failure: expect.stringContaining('1 finding(s)') })
+    expect(await linted(true)).toEqual({ text: line, failure: expect.stringContaining('1 finding') })
   })
 
   test('checks the rules first', async () => {
     await write('some-rule', wrong)
 
-    expect((await linted()).failure).toBe('1 fault(s) in 1 of 1 files')
+    expect((await linted()).failure).toBe('1 fault in 1 of 1 files')
   })
 })
 
