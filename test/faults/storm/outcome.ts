@@ -198,7 +198,7 @@ function wrongEnd({ id, status, response }: MailRow, tenant: StormTenant | undef
 async function wrongEvents(rows: Read, mails: readonly MailRow[]): Promise<string[]> {
   const events = await rows<{ tenant: string; sent: boolean; why: string; times: number }>(`
     select tenant_id as tenant, title like 'E-mail sent:%' as sent,
-           case when title like 'E-mail given up:%' then regexp_replace(description, '^.*attempt\\(s\\): (.*)\\.$', '\\1')
+           case when title like 'E-mail given up:%' then regexp_replace(description, '^.*attempts?: (.*)\\.$', '\\1')
                 else '' end as why, count(*)::integer as times
       from events where title like 'E-mail %' and tenant_id = any($1) group by 1, 2, 3`)
   const toldOf = new Map(events.map(({ tenant, sent, why, times }) => [`${tenant}/${sent}/${why}`, times]))
