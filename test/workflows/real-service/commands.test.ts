@@ -96,7 +96,7 @@ describe('simherd workflows start', () => {
 
     await startBulk(settings, file, { tenant, pool: poolId, parallel: 5, wait: true })
 
-    expect(lines[0]).toMatch(new RegExp(`^started provision-in-bulk:${tenant}:${TICKET}: 12 SIM\\(s\\), 0 left out$`))
+    expect(lines[0]).toMatch(new RegExp(`^started provision-in-bulk:${tenant}:${TICKET}: 12 SIMs, 0 left out$`))
     expect(statusLines.at(-1)).toMatch(/^completed, done: 12 activated, 0 left/)
   })
 
