@@ -16,7 +16,7 @@ export async function createOperatorKey(settings: Settings, { name }: { readonly
   try {
     if ((await pendingMigrations(db)).length > 0) {
       throw new CommandFailure(
-        'the database in DATABASE_URL is not migrated: run "simherd migrate" first',
+        'the database in DATABASE_URL is not migrated: run "npx simherd migrate" first',
         ExitCode.usage,
       )
     }

@@ -45,7 +45,7 @@ export async function migrateDatabase(settings: Settings, flags: MigrateFlags): 
   } else if (left.length > 0) {
     print(
       `left: ${namesOf(left)}, which earlier releases could not work with: ` +
-        'run "simherd migrate --contract" once all processes are of this release',
+        'run "npx simherd migrate --contract" once all processes are of this release',
     )
   }
   print(

@@ -165,7 +165,7 @@ cycles is copied into temporary tables. The tenant is not changed.`,
     'coverage',
     'List the subjects of an estate without an effective rule, with reasons, and the activity of each rule.',
     TENANT,
-    `Reads the whole estate and log of the tenant, and changes nothing. "simherd rules test --coverage" shows the coverage
+    `Reads the whole estate and log of the tenant, and changes nothing. "npx simherd rules test --coverage" shows the coverage
 of rules by tests.`,
   )
     .requiredOption('--tenant <id>', 'the tenant')

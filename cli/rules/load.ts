@@ -35,7 +35,7 @@ export async function pushRules(settings: Settings, folder: string, flags: Chang
     flags,
     pushed,
     ({ version }) =>
-      `version ${version}: ${counted(files.length, 'file')}, not in force; "simherd rules activate ${version}" does that`,
+      `version ${version}: ${counted(files.length, 'file')}, not in force; "npx simherd rules activate ${version}" does that`,
   )
 }
 

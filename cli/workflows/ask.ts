@@ -19,7 +19,7 @@ export function tenantOf(workflowId: string, tenant: string | undefined): string
   const named = tenant ?? tenantOfWorkflow(workflowId)
   if (named !== undefined && named !== '') return named
   throw new CommandFailure(
-    `got the id '${workflowId}', expected one as "simherd workflows list" shows it, ` +
+    `got the id '${workflowId}', expected one as "npx simherd workflows list" shows it, ` +
       'such as provision-and-activate:t0123456789ab:7 (or name the tenant of another kind of id with --tenant)',
     ExitCode.usage,
   )

@@ -70,7 +70,7 @@ const start = group(
       'month-end',
       'End a billing cycle: queued changes, returning SIMs, the statement; once a cycle.',
       [`${TENANT} --dry-run`, `${TENANT} --cycle 2026-10 --wait`],
-      'It starts automatically when a cycle ends ("simherd schedule"). A cycle that has not ended is refused: exit code 4.',
+      'It starts automatically when a cycle ends ("npx simherd schedule"). A cycle that has not ended is refused: exit code 4.',
     )
       .option('--cycle <key>', 'this cycle; default: the last that has ended, or, as a dry run, the running one')
       .option('--dry-run', 'only show its effects')

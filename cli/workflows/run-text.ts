@@ -135,7 +135,8 @@ export function pendingLines({ activities, children, task, workers }: Pending, s
     task === null || task.lastFailure === null
       ? []
       : [`  its own code: attempt ${task.attempt} failed: ${task.lastFailure.code}: ${task.lastFailure.detail}`]
-  const alone = workers > 0 ? [] : ['  no worker asks for its work: nothing goes on until one runs ("simherd worker")']
+  const alone =
+    workers > 0 ? [] : ['  no worker asks for its work: nothing goes on until one runs ("npx simherd worker")']
   const silent = viewOf(state) === null ? ['  no worker has answered for its state: steps and waits are not known'] : []
   return [
     ...some,

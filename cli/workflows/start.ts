@@ -51,7 +51,7 @@ const BEGUN = 202
 function startText({ workflowId, status }: StartAnswer, begun: boolean): string {
   if (begun) return `started ${workflowId}`
   if (status === 'running') return `${workflowId} runs already`
-  return `${workflowId} is ${status} and does not run again; "simherd workflows retry" starts one that failed again`
+  return `${workflowId} is ${status} and does not run again; "npx simherd workflows retry ${workflowId}" starts one that failed again`
 }
 
 /** Makes a command that starts a workflow, prints the answer, and follows the run with `wait`. */

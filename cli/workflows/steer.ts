@@ -63,7 +63,7 @@ export async function signalWorkflow(settings: Settings, workflowId: string, nam
     await responseOf(
       service.POST('/internal/workflows/{workflowId}/signals/{name}', { params: { path: { workflowId, name } } }),
     )
-    print(`${workflowId}: ${name} is signalled; "simherd workflows show" tells what it makes of it`)
+    print(`${workflowId}: ${name} is signalled; "npx simherd workflows show ${workflowId}" tells what it makes of it`)
   })
 }
 

@@ -57,7 +57,7 @@ describe('simherd migrate', () => {
 
     await migrateDatabase(settings, { files })
 
-    expect(lines.at(-2)).toMatch(/^left: 0999_no_version, .*run "simherd migrate --contract" once/)
+    expect(lines.at(-2)).toMatch(/^left: 0999_no_version, .*run "npx simherd migrate --contract" once/)
     expect(lines.at(-1)).toBe(`${files.length - 2} migrations applied`)
     expect(await pendingMigrations(db)).toEqual([])
     lines.length = 0

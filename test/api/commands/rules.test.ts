@@ -47,7 +47,7 @@ describe('rules', () => {
     expect(done).toEqual([
       expect.stringMatching(`version ${first} is in force: \\d+ files; every subject is evaluated anew`),
       expect.stringMatching(
-        `version ${second}: \\d+ files, not in force; "simherd rules activate ${second}" does that`,
+        `version ${second}: \\d+ files, not in force; "npx simherd rules activate ${second}" does that`,
       ),
       `version ${second} is in force; every subject is evaluated anew`,
       `version ${first} is in force; every subject is evaluated anew`,

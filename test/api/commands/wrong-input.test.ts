@@ -156,7 +156,7 @@ describe('a database', () => {
       'migrate',
       /as a superuser, run "create role simherd_tenant nologin"/,
     ],
-    ['that is not migrated', 'createrole', true, 'keys create-operator', /run "simherd migrate" first/],
+    ['that is not migrated', 'createrole', true, 'keys create-operator', /run "npx simherd migrate" first/],
   ])('%s makes a command say what to do', async (_, right, ownsSchema, name, says) => {
     vi.stubEnv('DATABASE_URL', await ownedBy(right, ownsSchema))
     const { exitCode, text } = await failing(...name.split(' '))

@@ -85,7 +85,7 @@ describe('simherd workflows start', () => {
     expect(lines.splice(0)).toEqual([`started ${sim.suspension}`, `${sim.suspension}: is asked to cancel itself`])
 
     const again = await failureOf(startSuspend(settings, suspend))
-    expect(lines[0]).toMatch(/is cancelled and does not run again; "simherd workflows retry"/)
+    expect(lines[0]).toMatch(/is cancelled and does not run again; "npx simherd workflows retry /)
     expect([again.exitCode, again.message]).toEqual([1, `${sim.suspension} has ended cancelled: cancelled`])
   })
 
