@@ -71,4 +71,26 @@ export function instant(at: number | string, timeZone = 'UTC'): string {
 export const shortInstant = (at: number | string, timeZone: string): string =>
   instant(at, timeZone).replace(/ \(.*\)$/, '')
 
+const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })
+
+/**
+ * A billing cycle for people: `November 2026`; one of days or less by its ends in a time zone: `25 Nov 2026,
+ * 09:25–09:30`.
+ *
+ * @param cycle with its ends in ISO 8601
+ * @param timeZone as of {@link instant}
+ */
+export function cycleName(
+  { key, startsAt, endsAt }: { readonly key: string; readonly startsAt: string; readonly endsAt: string },
+  timeZone: string,
+): string {
+  if (/^\d{4}-\d{2}$/.test(key)) return MONTH.format(new Date(startsAt))
+  const format = new Intl.DateTimeFormat('en-GB', {
+    timeZone: isTimeZone(timeZone) ? timeZone : 'UTC',
+    dateStyle: 'medium',
+    timeStyle: 'short',
+  })
+  return format.formatRange(new Date(startsAt), new Date(endsAt))
+}
+
 const written = ({ day, time, offset }: Local): string => `${day} ${time} ${offset}`

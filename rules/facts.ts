@@ -67,12 +67,13 @@ interface More {
 
 const row =
   <const T extends FactType>(type: T, unit: Unit | null = null) =>
-  <const S extends Subjects>(course: Course, subjects: S, meaning: string, more: More = {}) => ({
+  <const S extends Subjects>(course: Course, subjects: S, label: string, meaning: string, more: More = {}) => ({
     type,
     unit,
     monotone: course === 'rises',
     cycleBound: course !== 'free',
     subjects,
+    label,
     meaning,
     codes: more.codes ?? null,
     cost: more.cost ?? 'row',
@@ -135,43 +136,74 @@ const FEED_AGE =
   'Time since usage of the tenant was last received, or since it has had Active SIMs, whichever is shorter'
 
 export const FACTS = {
-  simId: integer('free', SIM, 'Id of the SIM'),
-  iccid: string('free', SIM, 'ICCID'),
-  tag: string('free', SIM, 'User-defined label; empty without one'),
-  poolId: integer('free', { sim: 'nullable', pool: 'known' }, 'Id of the pool; null for a SIM outside pools'),
-  poolName: string('free', { sim: 'nullable', pool: 'known' }, 'Name of the pool; null for a SIM outside pools'),
+  simId: integer('free', SIM, 'its id', 'Id of the SIM'),
+  iccid: string('free', SIM, 'its ICCID', 'ICCID'),
+  tag: string('free', SIM, 'its tag', 'User-defined label; empty without one'),
+  poolId: integer(
+    'free',
+    { sim: 'nullable', pool: 'known' },
+    'the id of its pool',
+    'Id of the pool; null for a SIM outside pools',
+  ),
+  poolName: string(
+    'free',
+    { sim: 'nullable', pool: 'known' },
+    'the name of its pool',
+    'Name of the pool; null for a SIM outside pools',
+  ),
   tariffType: string(
     'free',
     { sim: 'nullable', pool: 'known' },
+    'its type of tariff',
     'Type of the effective tariff: Standard, Dynamic Pool or Fixed Pool; null for a SIM without tariff',
   ),
-  poolType: integer('free', POOL, 'Type of the pool', { codes: PoolType }),
+  poolType: integer('free', POOL, 'its type of pool', 'Type of the pool', { codes: PoolType }),
 
-  usageMB: megabytes('rises', ALL, 'Data used in the cycle; of a SIM, in its present pool', {
+  usageMB: megabytes('rises', ALL, 'data used', 'Data used in the cycle; of a SIM, in its present pool', {
     ...USED,
     cost: { tenant: 'scan' },
   }),
-  usageCycleMB: megabytes('rises', SIM, 'Data used in the cycle, in all pools of the SIM', USED),
-  limitMB: megabytes('cycle', BOTH, 'Allowance of the cycle: of a SIM its share, of a pool its capacity', OF_LIMIT),
-  usagePct: percent('cycle', BOTH_OR_NULL, 'Data used, as a share of the limit; null if the limit is 0', {
-    ...USAGE,
-    ...OF_LIMIT,
-  }),
-  remainingMB: megabytes('cycle', BOTH, 'Data left in the cycle', { ...USAGE, ...OF_LIMIT }),
+  usageCycleMB: megabytes(
+    'rises',
+    SIM,
+    'data used in all pools',
+    'Data used in the cycle, in all pools of the SIM',
+    USED,
+  ),
+  limitMB: megabytes(
+    'cycle',
+    BOTH,
+    'allowance',
+    'Allowance of the cycle: of a SIM its share, of a pool its capacity',
+    OF_LIMIT,
+  ),
+  usagePct: percent(
+    'cycle',
+    BOTH_OR_NULL,
+    'share of the limit used',
+    'Data used, as a share of the limit; null if the limit is 0',
+    {
+      ...USAGE,
+      ...OF_LIMIT,
+    },
+  ),
+  remainingMB: megabytes('cycle', BOTH, 'data left', 'Data left in the cycle', { ...USAGE, ...OF_LIMIT }),
   overageMB: megabytes(
     'cycle',
     ALL,
+    'data above the limit',
     'Overage of the cycle; of a SIM in a shared pool, its part of the pool’s overage',
     { ...USED, cost: { tenant: 'scan' }, withTime: { sim: 'elsewhere', tenant: 'elsewhere' }, movedUnder: SHARED },
   ),
-  usage24hMB: megabytes('free', BOTH, `Data used in the 24 hours ${LATEST}`, WINDOW),
-  usage7dMB: megabytes('free', SIM, `Data used in the 7 days ${LATEST}`, WINDOW),
-  voiceMins: minutes('rises', SIM, 'Voice used in the cycle', USED),
-  smsCount: integer('rises', SIM, 'Messages sent in the cycle', USED),
-  sms24h: integer('free', BOTH, `Messages sent in the 24 hours ${LATEST}`, WINDOW),
+  usage24hMB: megabytes('free', BOTH, 'data used in 24 hours', `Data used in the 24 hours ${LATEST}`, WINDOW),
+  usage7dMB: megabytes('free', SIM, 'data used in 7 days', `Data used in the 7 days ${LATEST}`, WINDOW),
+  voiceMins: minutes('rises', SIM, 'voice used', 'Voice used in the cycle', USED),
+  smsCount: integer('rises', SIM, 'messages sent', 'Messages sent in the cycle', USED),
+  sms24h: integer('free', BOTH, 'messages sent in 24 hours', `Messages sent in the 24 hours ${LATEST}`, WINDOW),
   poolUsagePct: percent(
     'cycle',
     SIM_OR_NULL,
+    'share of the pool’s limit used',
     'Usage of the SIM’s pool, as a share of the pool’s limit; null outside pools',
     { ...USED, withTime: 'elsewhere' },
   ),
@@ -179,117 +211,205 @@ export const FACTS = {
   burnRatio: times(
     'cycle',
     BOTH_OR_NULL,
+    'speed of use',
     `Share of the limit used ÷ share of the cycle elapsed: above 1, the limit is passed before the cycle ends${AS_OF}`,
     { ...USED, withTime: 'elsewhere' },
   ),
   burnShortRatio: times(
     'cycle',
     BOTH_OR_NULL,
+    'speed of use just now',
     `Rate over 1/120 of the cycle ÷ the even rate that just uses the limit${AS_OF}`,
     WINDOW,
   ),
   burnLongRatio: times(
     'cycle',
     BOTH_OR_NULL,
+    'speed of use lately',
     `Rate over 1/12 of the cycle ÷ the even rate that just uses the limit${AS_OF}`,
     WINDOW,
   ),
   forecastPct: percent(
     'cycle',
     BOTH_OR_NULL,
+    'forecast of the share used at the end',
     `Forecast of the data used at the end of the cycle, as a share of the limit, at the rate over 1/12 of the cycle${AS_OF}`,
     WINDOW,
   ),
-  elapsedPct: percent('rises', ALL, 'Elapsed part of the cycle', { withTime: 'ages', min: 0, max: 100 }),
-  cycleHours: hours('free', ALL, 'Length of the cycle', { min: 0 }),
-  daysUntilRenewal: days('cycle', ALL, 'Days to the end of the cycle, rounded up', { withTime: 'falls', min: 0 }),
-
-  hoursSinceLastSeen: hours('free', SIM_OR_NULL, 'Time since the last network activity; null if never seen', AGES),
-  silentPct: percent('free', SIM_OR_NULL, 'The same as a share of the cycle’s length; null if never seen', AGES),
-  neverSeen: boolean('free', SIM, 'Whether the SIM has never had network activity', USAGE),
-  activeForPct: percent('free', SIM, 'Time Active without a break, as a share of the cycle’s length; 0 if not Active', {
+  elapsedPct: percent('rises', ALL, 'elapsed part of the billing cycle', 'Elapsed part of the cycle', {
     withTime: 'ages',
+    min: 0,
+    max: 100,
   }),
-  imei: string('free', SIM, 'IMEI of its last seen device; empty until known'),
+  cycleHours: hours('free', ALL, 'length of the billing cycle', 'Length of the cycle', { min: 0 }),
+  daysUntilRenewal: days('cycle', ALL, 'days until the renewal', 'Days to the end of the cycle, rounded up', {
+    withTime: 'falls',
+    min: 0,
+  }),
+
+  hoursSinceLastSeen: hours(
+    'free',
+    SIM_OR_NULL,
+    'time without activity',
+    'Time since the last network activity; null if never seen',
+    AGES,
+  ),
+  silentPct: percent(
+    'free',
+    SIM_OR_NULL,
+    'time without activity, as a share of the billing cycle',
+    'The same as a share of the cycle’s length; null if never seen',
+    AGES,
+  ),
+  neverSeen: boolean('free', SIM, 'it has never had activity', 'Whether the SIM has never had network activity', USAGE),
+  activeForPct: percent(
+    'free',
+    SIM,
+    'time Active, as a share of the billing cycle',
+    'Time Active without a break, as a share of the cycle’s length; 0 if not Active',
+    {
+      withTime: 'ages',
+    },
+  ),
+  imei: string('free', SIM, 'its IMEI', 'IMEI of its last seen device; empty until known'),
   imeiChanged: boolean(
     'free',
     SIM,
+    'its IMEI has changed',
     'Whether it was found in another device within the last thirtieth of the cycle’s length',
     { withTime: 'expires' },
   ),
-  deviceChange: integer('free', SIM_OR_NULL, 'Number of its latest change of device, from 1 on; null before any', {
-    min: 1,
+  deviceChange: integer(
+    'free',
+    SIM_OR_NULL,
+    'changes of its device',
+    'Number of its latest change of device, from 1 on; null before any',
+    {
+      min: 1,
+    },
+  ),
+  status: integer('free', SIM, 'its status', 'Status; Unprovisioned SIMs are not evaluated', { codes: WATCHED_STATUS }),
+  statusAgeHours: hours('free', SIM, 'time since its status changed', 'Time since the status changed', {
+    withTime: 'ages',
   }),
-  status: integer('free', SIM, 'Status; Unprovisioned SIMs are not evaluated', { codes: WATCHED_STATUS }),
-  statusAgeHours: hours('free', SIM, 'Time since the status changed', { withTime: 'ages' }),
-  type: integer('free', SIM, 'Type of the SIM', { codes: SimType }),
+  type: integer('free', SIM, 'its type', 'Type of the SIM', { codes: SimType }),
 
-  watchdogMode: integer('free', BOTH, 'Watchdog mode in effect; in mode Disabled nothing is evaluated', {
-    codes: WATCHED_MODE,
-  }),
-  warningThresholdPct: wholePercent('free', BOTH_OR_NULL, 'Usage that causes a warning, set by the owner; null: none', {
-    min: 1,
-    max: 100,
-  }),
-  enableBurnRateAlerts: boolean('free', BOTH, 'Whether the owner has enabled burn rate alerts'),
+  watchdogMode: integer(
+    'free',
+    BOTH,
+    'its watchdog mode',
+    'Watchdog mode in effect; in mode Disabled nothing is evaluated',
+    {
+      codes: WATCHED_MODE,
+    },
+  ),
+  warningThresholdPct: wholePercent(
+    'free',
+    BOTH_OR_NULL,
+    'warning threshold',
+    'Usage that causes a warning, set by the owner; null: none',
+    {
+      min: 1,
+      max: 100,
+    },
+  ),
+  enableBurnRateAlerts: boolean(
+    'free',
+    BOTH,
+    'burn rate alerts are enabled',
+    'Whether the owner has enabled burn rate alerts',
+  ),
 
-  activeSimCount: integer('free', { pool: 'known', tenant: 'known' }, 'Active SIMs', {
+  activeSimCount: integer('free', { pool: 'known', tenant: 'known' }, 'Active SIMs', 'Active SIMs', {
     cost: { tenant: 'scan' },
     withTime: { tenant: 'elsewhere' },
     min: 0,
   }),
-  suspendedSimCount: integer('free', TENANT, 'Suspended SIMs', COUNTED),
-  unprovisionedSimCount: integer('free', TENANT, 'Unprovisioned SIMs', COUNTED),
-  totalSimCount: integer('free', POOL, 'SIMs in the pool', { min: 0 }),
-  simCount: integer('free', TENANT, 'SIMs of the tenant', COUNTED),
-  overSimCount: integer('cycle', POOL, 'SIMs in the pool over their share', { ...USAGE, ...COUNTED }),
-  silentSimCount: integer('free', POOL, 'Active SIMs in the pool without activity for a tenth of the cycle’s length', {
+  suspendedSimCount: integer('free', TENANT, 'Suspended SIMs', 'Suspended SIMs', COUNTED),
+  unprovisionedSimCount: integer('free', TENANT, 'Unprovisioned SIMs', 'Unprovisioned SIMs', COUNTED),
+  totalSimCount: integer('free', POOL, 'SIMs in the pool', 'SIMs in the pool', { min: 0 }),
+  simCount: integer('free', TENANT, 'SIMs', 'SIMs of the tenant', COUNTED),
+  overSimCount: integer('cycle', POOL, 'SIMs over their share', 'SIMs in the pool over their share', {
     ...USAGE,
     ...COUNTED,
   }),
+  silentSimCount: integer(
+    'free',
+    POOL,
+    'silent SIMs',
+    'Active SIMs in the pool without activity for a tenth of the cycle’s length',
+    {
+      ...USAGE,
+      ...COUNTED,
+    },
+  ),
   topSimSharePct: percent(
     'cycle',
     { pool: 'nullable' },
+    'share of the largest SIM',
     'Share of the pool’s usage by its largest SIM; null without usage',
     { ...USAGE, ...COUNTED, max: 100 },
   ),
-  poolCount: integer('free', TENANT, 'Pools of the tenant', COUNTED),
-  failedTicketCount: integer('free', TENANT, `Tickets that failed ${LATELY}`, ENDED),
+  poolCount: integer('free', TENANT, 'pools', 'Pools of the tenant', COUNTED),
+  failedTicketCount: integer('free', TENANT, 'failed tickets', `Tickets that failed ${LATELY}`, ENDED),
   failedTicketPct: percent(
     'free',
     TENANT_OR_NULL,
+    'share of failed tickets',
     `Share of failed tickets among the tickets that ended ${LATELY}; null without such tickets`,
     { ...ENDED, max: 100 },
   ),
-  overPoolCount: integer('cycle', TENANT, 'Pools with overage', { ...USAGE, ...COUNTED }),
-  overageCost: number('cycle', TENANT, `Charge for the overage of the tenant’s pools so far, ${OF_FEES}`, CHARGED),
+  overPoolCount: integer('cycle', TENANT, 'pools with overage', 'Pools with overage', { ...USAGE, ...COUNTED }),
+  overageCost: number(
+    'cycle',
+    TENANT,
+    'charge for overage',
+    `Charge for the overage of the tenant’s pools so far, ${OF_FEES}`,
+    CHARGED,
+  ),
   forecastOverageCost: number(
     'cycle',
     TENANT_OR_NULL,
+    'forecast of the charge for overage',
     `Forecast of the charge for the overage of the tenant’s pools at the end of the cycle, each at its rate since the start of the cycle, ${OF_FEES}${AS_OF}`,
     CHARGED,
   ),
   forecastOverageCostPct: percent(
     'cycle',
     TENANT_OR_NULL,
+    'forecast of that charge, as a share of the others',
     `The same, as a share of the pools’ charges without overage (SIMs that were Active, buckets); null also without such charges`,
     CHARGED,
   ),
 
-  usageAgeMinutes: minutes('free', BOTH_OR_NULL, 'Age of the subject’s newest usage record; null without one', {
-    ...AGES,
-    cost: { pool: 'scan' },
-  }),
-  feedAgeMinutes: minutes('free', TENANT_OR_NULL, `${FEED_AGE}; null without either`, { withTime: 'ages', min: 0 }),
+  usageAgeMinutes: minutes(
+    'free',
+    BOTH_OR_NULL,
+    'age of the newest usage',
+    'Age of the subject’s newest usage record; null without one',
+    {
+      ...AGES,
+      cost: { pool: 'scan' },
+    },
+  ),
+  feedAgeMinutes: minutes(
+    'free',
+    TENANT_OR_NULL,
+    'time without usage of the tenant',
+    `${FEED_AGE}; null without either`,
+    { withTime: 'ages', min: 0 },
+  ),
   feedAgePct: percent(
     'free',
     { sim: 'nullable', tenant: 'nullable' },
+    'time without usage of the tenant, as a share of the billing cycle',
     `${FEED_AGE}, as a share of the cycle’s length; null without either`,
     { withTime: { sim: 'elsewhere', tenant: 'ages' }, min: 0 },
   ),
   feedLimitMinutes: minutes(
     'free',
     TENANT,
+    'limit of that time',
     'Age that makes the tenant’s usage feed stale: one and a half times its `feedEvery`, or a quarter of a shorter cycle',
     { min: 0 },
   ),
@@ -326,6 +446,8 @@ export interface Fact {
   readonly monotone: boolean
   /** Whether it starts again with each cycle. */
   readonly cycleBound: boolean
+  /** Its name for people, in a few words: `data used`. Of a boolean a clause: `its IMEI has changed`. */
+  readonly label: string
   readonly meaning: string
   /** The table of its codes; null if the value is not a code. */
   readonly codes: CodeTable | null

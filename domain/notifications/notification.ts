@@ -21,6 +21,8 @@ export type AlertNoticeKind =
 /** A comparison that decided. */
 export interface Reason {
   readonly fact: string
+  /** Name of the fact for people: `data used`. Of a boolean a clause: `its IMEI has changed`. */
+  readonly label: string
   readonly value: FactValue
   /** The engine's name of the operator, such as `greaterThanInclusive`. */
   readonly operator: string

@@ -125,7 +125,7 @@ const WHY_BACK: Readonly<Record<string, string>> = {
   'under its limit again': 'it is under its limit again',
 }
 
-const STAYS = 'Exempting the SIM, or another mode, leaves it suspended.'
+const STAYS = 'Exempting it, or another mode, leaves it suspended.'
 
 function nextOfSuspended(
   until: 'renewal' | 'manual' | null,
@@ -136,14 +136,14 @@ function nextOfSuspended(
     return {
       whatNext: `It stays ${stays} it.`,
       whatNextOfMany: `They stay ${stays} them.`,
-      advice: `How to bring it back: Open an activate ticket. ${STAYS}`,
+      advice: `How to bring a SIM back: Open an activate ticket. ${STAYS}`,
     }
   }
   const back = `back once the rule no longer holds, at the latest when the next billing cycle begins at ${renewsAt}.`
   return {
     whatNext: `It comes ${back}`,
     whatNextOfMany: `They come ${back}`,
-    advice: `How to bring it back earlier: Raise its limit, or open an activate ticket. ${STAYS}`,
+    advice: `How to bring a SIM back earlier: Raise its limit, or open an activate ticket. ${STAYS}`,
   }
 }
 

@@ -62,10 +62,11 @@ export function notificationOf(batch: EvaluationBatch, notice: Notice): AlertNot
 
 /** A comparison as people read it: codes by their label. */
 function reasonOf({ fact, value, operator, operand }: LeafExplanation, kind: SubjectKind): Reason {
-  const { unit = null, codes = null } = factsOf(kind).get(fact) ?? {}
+  const { label = fact, unit = null, codes = null } = factsOf(kind).get(fact) ?? {}
   const words = (one: FactValue): FactValue => (codes !== null && typeof one === 'number' ? labelOf(codes, one) : one)
   return {
     fact,
+    label,
     value: words(value),
     operator,
     operand: typeof operand === 'object' && operand !== null ? operand.map(words) : words(operand),

@@ -11,6 +11,7 @@ import { gistOf, labelText, SUBJECT_CHARS } from './subject.ts'
 import {
   adviceOf,
   badgeOf,
+  cycleOf,
   originText,
   paceText,
   sinceText,
@@ -172,7 +173,7 @@ function summaryRow(told: SummaryNotification): DigestRow {
   const figures = lines.map(({ label, value }) => `${label}: ${value}`)
   return {
     tone: 'info',
-    label: oneLine(told.cycle.key),
+    label: cycleOf(told),
     message: headline,
     detail: [...figures, ...(attachment === null ? [] : [`statement: ${attachment}`])].join(' · '),
   }

@@ -4,6 +4,7 @@
  * A name that is too long is cut, to keep the figure and the consequence.
  */
 
+import { cycleName } from '../../../domain/local-time.ts'
 import { isHold } from '../../../domain/notifications/cause.ts'
 import type {
   AlertNotification,
@@ -75,11 +76,11 @@ function figuresOf({ kind, subject, rule: { type = '' }, facts }: AlertNotificat
 }
 
 /** Subject of a mail of a closed billing cycle. */
-export const summarySubject = ({ cycle, figures, failures }: SummaryNotification): string =>
+export const summarySubject = ({ cycle, timeZone, figures, failures }: SummaryNotification): string =>
   fitted({
     prefix: '',
     noun: 'Billing cycle ',
-    name: oneLine(cycle.key),
+    name: oneLine(cycleName(cycle, timeZone)),
     said: [` closed: charges ${money(figures.chargesMicro)}`],
     follows: failures.length === 0 ? '' : `, ${counted(failures.length, 'change')} failed`,
   })

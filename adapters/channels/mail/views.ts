@@ -4,7 +4,7 @@
  */
 
 import { LogLevel, labelOf } from '../../../domain/codes.ts'
-import { instant, shortInstant } from '../../../domain/local-time.ts'
+import { cycleName, instant, shortInstant } from '../../../domain/local-time.ts'
 import { isHold } from '../../../domain/notifications/cause.ts'
 import type {
   AlertNotification,
@@ -68,12 +68,17 @@ const MAX_FAILURES = 50
 
 const TONES = { [LogLevel.Info]: 'info', [LogLevel.Warning]: 'warning', [LogLevel.Critical]: 'critical' } as const
 
-function reasonText({ fact, value, operator, operand, unit }: Reason, facts: AlertNotification['facts']): string {
-  if (operator === 'equal' && typeof value === 'boolean') return `${oneLine(fact)} is ${value}`
+/** "data used: 85 MB, above 80 MB"; "180 kB above its limit of 100 MB"; "its IMEI has changed". */
+function reasonText(reason: Reason, facts: AlertNotification['facts']): string {
+  const { fact, label, value, operator, operand, unit } = reason
+  if (operator === 'equal' && typeof value === 'boolean') return `${value ? '' : 'not: '}${oneLine(label)}`
+  if (fact === 'overageMB' && operand === 0 && typeof value === 'number' && value > 0 && facts.limitMB !== null)
+    return `${megabytes(value, [facts.limitMB])} above its limit of ${megabytes(facts.limitMB)}`
+  if (operator === 'equal') return `${oneLine(label)}: ${factValue(value, unit)}`
   const comparison = isOperator(operator) ? OPERATORS[operator].inMail : oneLine(operator)
   const operands = Array.isArray(operand) ? operand : [operand]
   const limits = unit === 'MB' && value === facts.usageMB ? [facts.limitMB] : []
-  return `${oneLine(fact)} is ${factValue(value, unit, [...operands, ...limits])}: ${comparison} ${factValue(operand, unit, [value])}`
+  return `${oneLine(label)}: ${factValue(value, unit, [...operands, ...limits])}, ${comparison} ${factValue(operand, unit, [value])}`
 }
 
 /** Formats usage as "12 of 500 MB (2.4 %)"; null if usage is unknown. */
@@ -179,7 +184,7 @@ export function summaryView(notification: SummaryNotification): SummaryView {
   const sims = Object.entries(figures.simsByStatus).map(([label, n]) => `${count(n)} ${label}`)
   return {
     tone: TONES[notification.level],
-    headline: `Billing cycle ${oneLine(cycle.key)} is closed`,
+    headline: `Billing cycle ${cycleOf(notification)} is closed`,
     period: `${instantOf(notification, cycle.startsAt)} to ${instantOf(notification, cycle.endsAt)}`,
     tenant: oneLine(notification.tenantName),
     lines: [
@@ -208,6 +213,9 @@ export function summaryView(notification: SummaryNotification): SummaryView {
     attachment: attachmentText(notification),
   }
 }
+
+/** The cycle of a summary, in the time zone of its tenant. */
+export const cycleOf = ({ cycle, timeZone }: SummaryNotification): string => oneLine(cycleName(cycle, timeZone))
 
 /** Most cycles whose adjustments are listed singly. */
 const MAX_ADJUSTED = 12

@@ -26,7 +26,7 @@ describe('the summary of a cycle', () => {
     const mails = await post.mails()
     expect(mails.map(({ keys }) => keys.length)).toEqual([1, 1, 1])
     expect(mails.filter(({ keys }) => keys.includes('summary/2026-11'))).toHaveLength(1)
-    const summary = (await post.arrived()).find(({ subject }) => subject.includes('2026-11'))
+    const summary = (await post.arrived()).find(({ subject }) => subject.includes('November 2026'))
     const [header, ...lines] = (await post.statement(summary)).replace('\uFEFF', '').trim().split(/\r?\n/)
     expect(header).toBe(
       'line,pool,iccid,usageMB,limitMB,overageMB,voiceMins,smsCount,fee,sms,voice,overage,total,adjusts',

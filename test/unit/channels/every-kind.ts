@@ -72,9 +72,23 @@ const figures = (usageMB: number, limitMB: number) => ({
 })
 
 const isOver = (value: number) =>
-  ({ fact: 'overageMB', value, operator: 'greaterThan', operand: 0, unit: 'MB' }) as const
+  ({
+    fact: 'overageMB',
+    label: 'data above the limit',
+    value,
+    operator: 'greaterThan',
+    operand: 0,
+    unit: 'MB',
+  }) as const
 const isAt80 = (value: number) =>
-  ({ fact: 'usagePct', value, operator: 'greaterThanInclusive', operand: 80, unit: '%' }) as const
+  ({
+    fact: 'usagePct',
+    label: 'share of the limit used',
+    value,
+    operator: 'greaterThanInclusive',
+    operand: 80,
+    unit: '%',
+  }) as const
 
 function simOver(n: number, usedMB: number, also: Alert = {}): AlertNotification {
   const facts = figures(usedMB, 100)
@@ -97,7 +111,7 @@ const monitored = {
 
 const untyped = (rule: RuleName) => ({ name: rule, file: `${folderOf(rule)}/${rule}.json`, version: 3 })
 const BRING_BACK =
-  'How to bring it back earlier: Raise its limit, or open an activate ticket. Exempting the SIM, or another mode, leaves it suspended.'
+  'How to bring a SIM back earlier: Raise its limit, or open an activate ticket. Exempting it, or another mode, leaves it suspended.'
 const RAISE = 'How to stop this: Raise its limit, exempt the SIM from the watchdog, or set its mode to Monitor.'
 
 const suspended = (n: number, usedMB: number, rule: RuleName = 'sim-overage'): AlertNotification =>
@@ -218,8 +232,15 @@ const feed = (also: Alert = {}): AlertNotification =>
     message: said('usage-feed-silent', { feedAgeMinutes: 2160, activeSimCount: 1190 }),
     facts: { ...NO_FIGURES, usageMB: 61_234.5, overageMB: 13.25 },
     why: [
-      { fact: 'activeSimCount', value: 1190, operator: 'greaterThan', operand: 0, unit: null },
-      { fact: 'feedAgeMinutes', value: 2160, operator: 'greaterThanInclusive', operand: 2160, unit: 'minutes' },
+      { fact: 'activeSimCount', label: 'Active SIMs', value: 1190, operator: 'greaterThan', operand: 0, unit: null },
+      {
+        fact: 'feedAgeMinutes',
+        label: 'time without usage of the tenant',
+        value: 2160,
+        operator: 'greaterThanInclusive',
+        operand: 2160,
+        unit: 'minutes',
+      },
     ],
     pace: null,
     whatNext: 'Because of usage nothing is suspended or brought back until it arrives. Have the feed mended.',
@@ -299,7 +320,16 @@ export const EVERY_KIND: Readonly<Record<string, readonly Notification[]>> = {
       subject: meter(46),
       facts: figures(31, 100),
       message: said('sim-imei-change', { iccid: 'meter-046', imei: '001013000000463' }),
-      why: [{ fact: 'imeiChanged', value: true, operator: 'equal', operand: true, unit: null }],
+      why: [
+        {
+          fact: 'imeiChanged',
+          label: 'its IMEI has changed',
+          value: true,
+          operator: 'equal',
+          operand: true,
+          unit: null,
+        },
+      ],
       ...NOTHING,
     }),
   ],

@@ -29,7 +29,9 @@ export const anAlert = (over: Partial<AlertNotification> = {}): AlertNotificatio
   pace: null,
   whatNext: 'The SIMs with the largest excess will be suspended until the cycle ends on 2026-12-01 00:00 UTC.',
   follows: 'SIMs suspended',
-  why: [{ fact: 'overageMB', value: 12, operator: 'greaterThan', operand: 0, unit: 'MB' }],
+  why: [
+    { fact: 'overageMB', label: 'data above the limit', value: 12, operator: 'greaterThan', operand: 0, unit: 'MB' },
+  ],
   advice: 'How to stop this: Raise the capacity of the pool, or set its watchdog mode to Disabled.',
   ...over,
 })
@@ -46,7 +48,16 @@ export const aWarning = (over: Partial<AlertNotification> = {}): AlertNotificati
     facts: { usageMB: 42.1, limitMB: 50, usagePct: 84.2, overageMB: 0 },
     pace: '2026-11-24T19:00:00.000Z',
     whatNext: 'Nothing: this is for your information.',
-    why: [{ fact: 'usagePct', value: 84.2, operator: 'greaterThanInclusive', operand: 80, unit: '%' }],
+    why: [
+      {
+        fact: 'usagePct',
+        label: 'share of the limit used',
+        value: 84.2,
+        operator: 'greaterThanInclusive',
+        operand: 80,
+        unit: '%',
+      },
+    ],
     advice: 'How to stop this: Raise the warning threshold of the SIM, or exempt it from the watchdog.',
     ...over,
   }

@@ -57,8 +57,15 @@ const aNotice = (text: fc.Arbitrary<string>): fc.Arbitrary<AlertNotification> =>
         subject: { kind: about, id: 7, label },
         message: `Pool ${label} ${says}`,
         why: [
-          { fact: 'usageMB', value: rest.facts.usageMB, operator: 'greaterThan', operand: limitMB, unit: 'MB' },
-          { fact: rule, value: says, operator: rule, operand: [label], unit: null },
+          {
+            fact: 'usageMB',
+            label: 'data used',
+            value: rest.facts.usageMB,
+            operator: 'greaterThan',
+            operand: limitMB,
+            unit: 'MB',
+          },
+          { fact: rule, label: rule, value: says, operator: rule, operand: [label], unit: null },
         ],
         ...(follows === undefined ? {} : { follows }),
         ...(times === undefined ? {} : { times }),
@@ -106,10 +113,10 @@ describe('every mail', () => {
             const unit = / [kMG]?B/.exec(limit ?? '')?.[0] ?? ''
             expect(used === limit || `${used}${unit}` === limit).toBe(usageMB === limitMB)
           }
-          const isAll = /(^|[ (])100 %/.test(part.replace(/warns at.*/, ''))
+          const isAll = /(^|[ (])100 %/.test(part.replace(/Warning threshold.*/, ''))
           if (usageMB !== limitMB) expect(isAll).toBe(false)
         }
-        for (const [, value, operand] of text.matchAll(/usageMB is (.*): above (.*)/g)) {
+        for (const [, value, operand] of text.matchAll(/data used: (.*), above (.*)/g)) {
           expect(value === operand).toBe(usageMB === limitMB)
         }
       }),
@@ -163,7 +170,9 @@ describe('every mail', () => {
       subject: { ...notice.subject, label: word },
       message: word,
       whatNext: word,
-      why: notice.why.map((reason, n) => (n === 0 ? reason : { ...reason, fact: word, value: word, operand: [word] })),
+      why: notice.why.map((reason, n) =>
+        n === 0 ? reason : { ...reason, fact: word, label: word, value: word, operand: [word] },
+      ),
     })
     fc.assert(
       fc.property(fc.array(aNotice(hostileText), { minLength: 1, maxLength: 3 }), hostileText, (notices, word) => {

@@ -30,7 +30,7 @@ describe('a mail of one alert', () => {
     expect(text).toContain('Since: 2026-11-21 08:35 UTC, for 5 min 12 s')
     expect(text).toContain('At this pace: over the limit on 2026-11-24 19:00 UTC')
     expect(text).toContain('What happens next: Nothing: this is for your information.')
-    expect(text).toContain('- usagePct is 84.2 %: at least 80 %')
+    expect(text).toContain('- share of the limit used: 84.2 %, at least 80 %')
     expect(text).toContain('Rule: sim-usage-warning (rules/sim/sim-usage-warning.json, version 3)')
     expect(text).toContain('How to stop this: Raise the warning threshold of the SIM')
   })
@@ -158,7 +158,7 @@ describe('a mail of a month end', () => {
   test('states figures, failures and charges by pool', () => {
     const { subject, text } = renderMail([aSummary()])
 
-    expect(subject).toBe('Billing cycle 2026-11 closed: charges 1,234.57, 2 changes failed')
+    expect(subject).toBe('Billing cycle November 2026 closed: charges 1,234.57, 2 changes failed')
     expect(text).toContain('2026-11-01 00:00 UTC to 2026-12-01 00:00 UTC')
     expect(text).toContain('Charges: 1,234.57')
     expect(text).toContain('SIMs: 1,190 Active, 7 Suspended, 3 Unprovisioned')
