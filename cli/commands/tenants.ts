@@ -2,7 +2,7 @@
 import { idempotent } from '../../adapters/rest/client.ts'
 import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { AuditEntry, AuditSubject } from '../../domain/tenants/audit.ts'
-import { type ApiKey, PLATFORM } from '../../domain/tenants/tenant.ts'
+import { type ApiKey, PLATFORM, type TenantEntry } from '../../domain/tenants/tenant.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askOnce, askService } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
@@ -19,21 +19,24 @@ const SHOWN = 50
 export async function listTenants(settings: Settings, flags: OutputFlags & { readonly search?: string }) {
   const query = { page: 1, pageSize: SHOWN, ...dropUndefined({ search: flags.search }) }
   const found = await askOnce(settings, (service) => service.GET('/internal/tenants', { params: { query } }))
-  printAnswer(flags, found, ({ data, pagination }) => [
-    ...table(
-      ['tenant', 'name', 'billing e-mail', 'cycle', 'enforcement', 'since'],
-      data.map(({ id, name, billingEmail, billingCycle, enforcementEnabled, createdAt }) => [
-        id,
-        name,
-        billingEmail,
-        billingCycle,
-        enforcementEnabled ? 'on' : 'off',
-        at(createdAt),
-      ]),
-    ),
-    ...moreLines(pagination.totalItems, data.length),
-  ])
+  printAnswer(flags, found, ({ data, pagination }) =>
+    data.length === 0
+      ? ['there is no such tenant']
+      : [
+          ...table(['tenant', 'name', 'billing e-mail', 'cycle', 'enforcement', 'since'], data.map(tenantRow)),
+          ...moreLines(pagination.totalItems, data.length),
+        ],
+  )
 }
+
+const tenantRow = ({ id, name, billingEmail, billingCycle, enforcementEnabled, createdAt }: TenantEntry) => [
+  id,
+  name,
+  billingEmail,
+  billingCycle,
+  enforcementEnabled ? 'on' : 'off',
+  at(createdAt),
+]
 
 interface CreateFlags extends OutputFlags {
   readonly email: string
