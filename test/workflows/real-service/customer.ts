@@ -143,10 +143,11 @@ export async function aCustomer(harness: RealService) {
         .map(({ type, status }) => `${TYPES[type]}/${STATUSES[status]}`)
         .reverse()
     },
-    /** The watchdog's log, the oldest first: level, and message up to the first colon, without the ICCID. */
+    /** The watchdog's log, the oldest first: level, and message up to a colon or the rule, without the ICCID. */
     log: async (): Promise<string[]> => {
       const { data } = await api('GET', '/api/watchdog/logs?pageSize=100')
-      const line = ({ level, message }: Body) => `${level} ${message.split(':')[0].replace(/SIM \d{19}/, 'SIM')}`
+      const line = ({ level, message }: Body) =>
+        `${level} ${message.split(/:| by rule /)[0].replace(/SIM \d{19}/, 'SIM')}`
       return data.map(line).reverse()
     },
     untilLog: (lines: readonly string[]) => soon(async () => expect(await customer.log()).toEqual(lines)),

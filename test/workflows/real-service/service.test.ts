@@ -37,7 +37,7 @@ describeInSkippedTime('workflows on the real service', (path) => {
         result: { outcome: 'renewed', suspended: 1, broughtBack: 1, failure: null },
       })
       expect(await customer.sim(simId)).toMatchObject({ status: 1, usageMB: 0, limitMB: 100, isOverage: false })
-      const log = [...OVER, '0 SIM was brought back']
+      const log = [...OVER, '0 SIM is active again']
       await customer.untilLog(log)
       const ofRule = `sim-overage/sim/${simId}/${cycle.key}`
       const mailed = [`${ofRule}/suspended/0`, `${ofRule}/fired`, `${ofRule}/broughtBack/0`, `summary/${cycle.key}`]
@@ -129,7 +129,7 @@ describeInSkippedTime('workflows on the real service', (path) => {
         '2 Pool shared is 40 MB over its capacity',
         '2 SIM was suspended',
         '0 Pool shared is within its capacity again',
-        '0 SIM was brought back',
+        '0 SIM is active again',
       ])
       await harness.skipTo(cycle.endsAt + MINUTE)
       expect(await customer.ended(enforcePoolId(customer.tenantId, poolId, cycle.key))).toMatchObject({
