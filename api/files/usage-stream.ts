@@ -50,17 +50,20 @@ const FIELDS: ReadonlySet<string> = new Set(Object.keys(UsageRecord.properties))
 
 /** The unknown fields of a delivery that are passed over. */
 export class IgnoredFields {
-  readonly #names = new Set<string>()
+  /** Names as they came, each with its text for the answer: a name is looked up in every record. */
+  readonly #names = new Map<string, string>()
 
   /** At most 100 names. */
   get names(): string[] {
-    return [...this.#names]
+    return [...new Set(this.#names.values())]
   }
 
   /** @returns whether the field is passed over */
   add(name: string): boolean {
-    if (this.#names.size < MOST_IGNORED) this.#names.add(quote(name, SHOWN))
-    return this.#names.has(quote(name, SHOWN))
+    if (this.#names.has(name)) return true
+    if (this.#names.size >= MOST_IGNORED) return false
+    this.#names.set(name, quote(name, SHOWN))
+    return true
   }
 
   /** A record without its unknown fields; other values unchanged. */

@@ -7,7 +7,7 @@ import { at } from '../instant.ts'
 import { type OutputFlags, printAnswer } from '../output.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
-import { PLAN_TIMEOUT_MS, showPlan } from '../workflows/plan.ts'
+import { money, PLAN_TIMEOUT_MS, showPlan } from '../workflows/plan.ts'
 
 /** Lists billing cycles, the newest first. */
 export const listCycles = forTenant(async (service, flags: TenantFlags & OutputFlags) => {
@@ -35,8 +35,6 @@ export const planCycle = (
 
 /** Lines of a statement that are shown: pools come first. */
 const SHOWN = 200
-const MICRO = 1_000_000
-const money = (micro: number): string => (micro / MICRO).toFixed(2)
 
 /** Shows the statement of a closed cycle: its sum, and the lines of pools. */
 export const showStatement = forTenantOn(async (service, key: string, flags: TenantFlags & OutputFlags) => {

@@ -15,7 +15,7 @@ const MEGABYTE = 1_000_000
 const MICRO = 1_000_000
 
 const megabytes = (bytes: number): number => Math.round((bytes / MEGABYTE) * 10) / 10
-const money = (micro: number): string => (micro / MICRO).toFixed(2)
+export const money = (micro: number): string => (micro / MICRO).toFixed(2)
 
 interface Excerpt<T> {
   readonly count: number
