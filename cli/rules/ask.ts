@@ -6,7 +6,7 @@ import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
 import { loadRuleSet } from '../../rules/load/load-rule-set.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
-import { print } from '../print.ts'
+import { printAnswer } from '../output.ts'
 import { lineOfFault } from './check.ts'
 
 /** Options of every change. */
@@ -20,7 +20,7 @@ export interface ChangeFlags {
 
 /** Prints the result of a change: the service's answer, or words. */
 export function printChange<T extends object>({ output }: ChangeFlags, answer: T, words: (answer: T) => string): void {
-  print(output === 'json' ? JSON.stringify(answer, null, 2) : words(answer))
+  printAnswer({ output: output ?? 'text' }, answer, (given) => [words(given)])
 }
 
 /** A request's description of a change: its author, and the options. */

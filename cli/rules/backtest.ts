@@ -5,7 +5,7 @@ import type { BacktestReport } from '../../domain/backtests/backtest.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askOnce, askService } from '../ask-service.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
-import { print } from '../print.ts'
+import { printAnswer } from '../output.ts'
 import { responseOf } from '../service.ts'
 import { filesIn } from './ask.ts'
 import { linesOf } from './backtest-report.ts'
@@ -31,8 +31,7 @@ interface BacktestFlags {
  */
 export async function backtestRules(settings: Settings, folder: string, flags: BacktestFlags): Promise<void> {
   const report = await reportOf(settings, folder, flags)
-  if (report !== undefined)
-    print(flags.output === 'json' ? JSON.stringify(report, null, 2) : linesOf(report).join('\n'))
+  if (report !== undefined) printAnswer(flags, report, linesOf)
 }
 
 async function reportOf(settings: Settings, folder: string, flags: BacktestFlags): Promise<BacktestReport | undefined> {
@@ -59,7 +58,7 @@ async function askBacktest(
   const options = { params: idempotent(), body }
   const asked = await askOnce(settings, (service) => service.POST('/internal/rules/backtests', options))
   if (wait) return readReport(settings, asked.id, wait)
-  print(output === 'json' ? JSON.stringify(asked, null, 2) : String(asked.id))
+  printAnswer({ output }, asked, ({ id }) => [String(id)])
   return undefined
 }
 

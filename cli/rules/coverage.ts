@@ -4,6 +4,7 @@ import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { CoveredKind, RuleCoverage, RuleFigures } from '../../domain/rules/rule-coverage.ts'
 import { forTenant } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
+import { printJson } from '../output.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { type Cell, table } from '../table.ts'
@@ -22,7 +23,7 @@ export const ruleCoverage = forTenant(
   async (service, { days, output }: CoverageFlags) => {
     const query = dropUndefined({ days })
     const found = await responseOf(service.GET('/internal/rules/coverage', { params: { query } }))
-    if (output === 'json') return print(JSON.stringify(found, null, 2))
+    if (output === 'json') return printJson(found)
     for (const line of coverageLines(found)) print(line)
   },
   { timeoutMs: TIMEOUT_MS },

@@ -1,5 +1,6 @@
 /** `simherd rules diff <before> <after>` */
 import { type Difference, diffRules, type RuleDifference } from '../../rules/diff-rules.ts'
+import { printJson } from '../output.ts'
 import { print } from '../print.ts'
 import { type CheckFlags, checkedRules } from './check.ts'
 
@@ -10,7 +11,7 @@ import { type CheckFlags, checkedRules } from './check.ts'
  */
 export async function diffFolders(before: string, after: string, flags: CheckFlags): Promise<void> {
   const changes = diffRules((await checkedRules(before, flags)).rules, (await checkedRules(after, flags)).rules)
-  if (flags.output === 'json') print(JSON.stringify({ changes }, null, 2))
+  if (flags.output === 'json') printJson({ changes })
   else print(changes.length === 0 ? 'no difference in meaning' : changes.map(textOf).join('\n'))
 }
 

@@ -5,6 +5,7 @@ import type { ExplainedRule, Explanation } from '../../domain/rules/explanation.
 import { forTenant } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
 import { at } from '../instant.ts'
+import { printJson } from '../output.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import type { CheckFlags } from './check.ts'
@@ -20,7 +21,7 @@ interface ExplainFlags extends CheckFlags, TenantFlags {
 export const explainRules = forTenant(async (service, { entry, sim, pool, rule, output }: ExplainFlags) => {
   const query = dropUndefined({ entryId: entry, simId: sim, poolId: pool, rule })
   const found = await responseOf(service.GET('/internal/rules/explain', { params: { query } }))
-  if (output === 'json') return print(JSON.stringify(found, null, 2))
+  if (output === 'json') return printJson(found)
   for (const line of explained(found)) print(line)
 })
 

@@ -6,6 +6,7 @@ import type { TextPlace } from '../../rules/load/faults.ts'
 import { placesIn } from '../../rules/load/read-source.ts'
 import type { Rule } from '../../rules/rule.ts'
 import { CommandFailure } from '../failures.ts'
+import { printJson } from '../output.ts'
 import { print } from '../print.ts'
 import { type CheckFlags, checkedRules } from './check.ts'
 
@@ -23,7 +24,7 @@ interface LintFlags extends CheckFlags {
 export async function lintFolder(folder: string, flags: LintFlags): Promise<void> {
   const { files, rules } = await checkedRules(folder, flags)
   const findings = findingsOf(files, rules)
-  if (flags.output === 'json') print(JSON.stringify({ rules: rules.length, findings }, null, 2))
+  if (flags.output === 'json') printJson({ rules: rules.length, findings })
   else print(findings.length === 0 ? `${rules.length} rules: nothing found` : findings.map(lineOfFinding).join('\n'))
   if (flags.strict && findings.length > 0) {
     throw new CommandFailure(

@@ -5,6 +5,7 @@ import { dropUndefined } from '../../domain/drop-undefined.ts'
 import { forTenant } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
 import { at } from '../instant.ts'
+import { printJson } from '../output.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
@@ -21,7 +22,7 @@ interface ShadowFlags extends CheckFlags, TenantFlags {
 export const shadowLog = forTenant(async (service, { rule, version, does, page = 1, output }: ShadowFlags) => {
   const query = { page, ...dropUndefined({ rule, version, does }) }
   const found = await responseOf(service.GET('/internal/rules/shadow-log', { params: { query } }))
-  if (output === 'json') return print(JSON.stringify(found, null, 2))
+  if (output === 'json') return printJson(found)
   if (found.data.length === 0) return print('no rule in shadow would have done anything')
   for (const line of table(['when', 'rule', 'version', 'would', 'what'], found.data.map(rowOf))) print(line)
   if (found.pagination.hasNextPage) print(`older: --page ${page + 1}`)
