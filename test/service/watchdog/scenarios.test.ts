@@ -99,7 +99,16 @@ describe('an alert', () => {
     await world.use(world.sim, 85)
 
     expect((await world.notices()).map(({ why }) => why)).toEqual([
-      [{ fact: 'usagePct', value: 85, operator: 'greaterThanInclusive', operand: 80, unit: '%' }],
+      [
+        {
+          fact: 'usagePct',
+          label: 'share of the limit used',
+          value: 85,
+          operator: 'greaterThanInclusive',
+          operand: 80,
+          unit: '%',
+        },
+      ],
     ])
   })
 
