@@ -106,7 +106,7 @@ export async function playMixedStorm(storm: Storm): Promise<PlayedMixed> {
     }
     await until('a ready API', () => hasAll(`${service.internalUrl}/readyz`))
     const part = partOf(herd, n, PARTS)
-    await startFleet(service, part)
+    await startFleet(service, partOf(part, 0, 2))
     await moveUsage(service, part)
     if (killed === 'Redis') await post.turn({ bad: BAD })
     await passWaits(sources.rows)
@@ -114,14 +114,16 @@ export async function playMixedStorm(storm: Storm): Promise<PlayedMixed> {
     await reaches(`effects of part ${n}`, effects, before.effects + EFFECTS)
     await reaches(`mails of part ${n}`, post.kept, before.kept + ACCEPTED)
     if (killed === 'Redis') await reaches('a mail that is answered late', lateMails, 1)
+    // Begun here, so that the kill meets open tickets however long the mails took.
+    await startFleet(service, partOf(part, 1, 2))
     const sending = sendWave(service, others, n, 1)
     // Its failure is thrown below.
     sending.catch(() => undefined)
     const middle = await until(
       `the middle of part ${n}`,
       async () => {
-        const { logged, pending } = await look()
-        return logged - before.logged > alertsOf(first, n) && pending > 0 && seenNow()
+        const { logged, pending, open } = await look()
+        return logged - before.logged > alertsOf(first, n) && pending > 0 && open > 0 && seenNow()
       },
       LONG_SECONDS,
     )
