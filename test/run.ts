@@ -18,6 +18,7 @@ import { fileURLToPath } from 'node:url'
 import { userCacheDir } from '../stack/downloads.ts'
 import { findTemporalServer } from '../stack/temporal/find-temporal-server.ts'
 import { endLeftBehind, passOnEnd } from './setup/left-behind.ts'
+import { memoryFolderOf } from './setup/memory-folder.ts'
 import { type Notes, notesOf } from './setup/notes.ts'
 import { filesToRunAgain, outcomeOf } from './setup/outcome.ts'
 import { SEED } from './setup/seed.ts'
@@ -83,6 +84,7 @@ interface VitestRun {
 async function runVitest(args: readonly string[], namesFile: boolean): Promise<VitestRun> {
   const folder = await mkdtemp(join(tmpdir(), 'simherd-test-run-'))
   await chmod(folder, 0o755)
+  const databases = await memoryFolderOf(folder)
   try {
     const files = { notes: join(folder, 'notes'), tally: join(folder, 'tally') }
     const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
@@ -94,6 +96,7 @@ async function runVitest(args: readonly string[], namesFile: boolean): Promise<V
         ...process.env,
         // Deleting our folder also deletes what the tests leave in their temporary folder.
         TMPDIR: folder,
+        TEST_DATABASES: databases,
         TEST_NOTES: files.notes,
         TEST_TALLY: files.tally,
         TEST_TIER: namesFile ? '' : '1',
@@ -109,7 +112,7 @@ async function runVitest(args: readonly string[], namesFile: boolean): Promise<V
     const tally = isAskedToEnd() ? undefined : await readTally(files.tally)
     return { exitCode: typeof code === 'number' ? code : 1, tally, notes }
   } finally {
-    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+    for (const made of [databases, folder]) await rm(made, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 

@@ -34,7 +34,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 async function startTemplateServer() {
-  const dataDir = await mkdtemp(join(tmpdir(), 'simherd-test-postgres-'))
+  const dataDir = await mkdtemp(join(process.env.TEST_DATABASES ?? tmpdir(), 'simherd-test-postgres-'))
   // The database has a user of its own if root runs the tests.
   await chmod(dataDir, 0o755)
   // The folder of another PostgreSQL than the embedded one.

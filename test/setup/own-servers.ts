@@ -59,7 +59,7 @@ export interface OwnServers extends Servers {
  * @param withRedis queues in Redis, which must be installed; else in PostgreSQL
  */
 export async function ownServers({ withRedis = false } = {}): Promise<OwnServers> {
-  const folder = await mkdtemp(join(tmpdir(), 'simherd-own-'))
+  const folder = await mkdtemp(join(process.env.TEST_DATABASES ?? tmpdir(), 'simherd-own-'))
   // The database has a user of its own if root runs the tests.
   await chmod(folder, 0o755)
   const postgres = await ownPostgres(join(folder, 'postgres'))
