@@ -1,6 +1,6 @@
 /** A database for a test file, and tenants, tariffs, pools and SIMs created by `service/`. */
 import { sql } from 'kysely'
-import { afterAll } from 'vitest'
+import { afterAll, onTestFinished, TestRunner } from 'vitest'
 import { PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import type { Job } from '../../domain/jobs.ts'
 import type { NewPool } from '../../domain/pools/pool.ts'
@@ -19,13 +19,14 @@ export interface TestStore extends Store {
   readonly databaseUrl: string
 }
 
-/** A database for the test file, dropped at its end. @param expected as in `freshDatabase` */
+/** A database for the test, or outside one for the test file, dropped at its end. @param expected as in `freshDatabase` */
 export async function aStore(
   now = '2026-11-10T12:00:00Z',
   expected?: { deadlocks?: number; counted?: boolean },
 ): Promise<TestStore> {
   const { store, close } = await openStore(now, expected)
-  afterAll(close)
+  const atEnd = TestRunner.getCurrentTest() === undefined ? afterAll : onTestFinished
+  atEnd(close)
   return store
 }
 

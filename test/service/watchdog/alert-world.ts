@@ -74,7 +74,7 @@ export interface WorldOptions {
   readonly mode?: WatchdogMode
   readonly tariff?: TariffType
   readonly sims?: number
-  /** Default: a new one, for the whole test file. */
+  /** Default: a new one. */
   readonly store?: TestStore
 }
 

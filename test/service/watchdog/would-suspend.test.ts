@@ -9,6 +9,7 @@ import { changeEnforcement } from '../../../service/enforcement/change-enforceme
 import { logWould } from '../../../service/enforcement/log-would.ts'
 import { evaluateAll } from '../../../service/watchdog/evaluate-all.ts'
 import { rememberStarts } from '../../../store/outbox.ts'
+import { byHand } from '../../setup/estate.ts'
 import { asShipped, aWorld, firesOn, OVERAGE, only, type WorldOptions } from './alert-world.ts'
 
 const [MINUTE, DAY] = [60_000, 86_400_000]
@@ -41,7 +42,10 @@ async function aMonitoredWorld(options: Partial<WorldOptions> & { limits?: Enfor
     would: async () => (await world.log()).filter(({ key }) => key.includes('/wouldSuspend/')),
     listed: () => world.rows(sql<{ id: number }>`select subject_id as id from would_suspend order by 1`),
     set: (simId: number, column: string, value: unknown) =>
-      world.rows(sql`update sims set ${sql.ref(column)} = ${value} where id = ${simId} returning 1`),
+      world.asTenant(async (tx) => {
+        await byHand(tx)
+        await sql`update sims set ${sql.ref(column)} = ${value} where id = ${simId}`.execute(tx.q)
+      }),
   }
 }
 
