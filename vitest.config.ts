@@ -6,7 +6,7 @@ const DATABASE = 'test/setup/global.ts'
 const TEMPORAL = 'test/setup/global-temporal.ts'
 const BUNDLE = 'test/setup/global-bundle.ts'
 
-/** @param seconds how long one test may take: much more than it does, so that only a test that hangs reaches it */
+/** @param seconds how long one test may take: much more than it does on a slow machine, so that only a test that hangs reaches it */
 const project = (name: string, seconds: number, globalSetup: string[] = []) => ({
   extends: true as const,
   test: {
@@ -33,13 +33,13 @@ export default defineConfig({
     sequence: { sequencer: Sequence },
     setupFiles: ['test/setup/cost.ts', 'test/setup/properties.ts'],
     projects: [
-      shared('unit', 30),
-      shared('store', 60, [DATABASE]),
-      shared('service', 60, [DATABASE]),
-      shared('api', 60, [DATABASE]),
-      project('adapters', 120, [DATABASE]),
-      project('stack', 120),
-      shared('workflows', 240, [DATABASE, TEMPORAL, BUNDLE]),
+      shared('unit', 120),
+      shared('store', 300, [DATABASE]),
+      shared('service', 300, [DATABASE]),
+      shared('api', 300, [DATABASE]),
+      project('adapters', 300, [DATABASE]),
+      project('stack', 300),
+      shared('workflows', 300, [DATABASE, TEMPORAL, BUNDLE]),
       project('e2e', 900, [DATABASE, TEMPORAL, BUNDLE]),
       project('faults', 1800, [DATABASE, TEMPORAL, BUNDLE]),
       project('demo', 1200),

@@ -295,7 +295,7 @@ export function useEstates(options: Parameters<typeof useHarness>[0] = {}) {
     const theirMarks = { word: 'bittern', firstId: 82_000_000, iccidPrefix: '894450018200' }
     estates.theirs = await anEstate(harness, other, theirMarks)
     await unfinished(estates.theirs)
-  }, 60_000)
+  })
   return estates
 }
 export type Estates = ReturnType<typeof useEstates>

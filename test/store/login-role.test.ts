@@ -35,7 +35,7 @@ beforeAll(async () => {
   const { created } = await inTenant(store, tenantId, (tx) => importSims(tx, [{ iccid: '894450010300000001' }]))
   const usage = { recordId: 'a', simId: created[0]?.id, at: new Date(NOW).toISOString(), bytesUp: 1 }
   await recordUsage(store, tenantId, [usage])
-}, 60_000)
+})
 afterAll(async () => {
   for (const close of closing.reverse()) await close()
 })

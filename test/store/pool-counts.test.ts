@@ -56,7 +56,7 @@ async function changesBy(tx: TenantTx, table: string, work: () => Promise<unknow
 }
 
 describe('the counts of pools', () => {
-  test('are those of the SIMs after any statements, in any number of pools', { timeout: 120_000 }, async () => {
+  test('are those of the SIMs after any statements, in any number of pools', async () => {
     const { asTenant, poolIds, simIds } = await anEstate(3, 8)
     const place = fc.oneof(
       fc.constant({ poolId: null, status: 0 }),

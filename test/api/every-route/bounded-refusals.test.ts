@@ -150,7 +150,7 @@ function* everyOperation(listener: Listener): Generator<Sent> {
 }
 
 describe('a refused request costs at most 8 KB of log and 32 KB of answer', () => {
-  test.each(LISTENERS)('on every route: %s', { timeout: 120_000 }, async (listener) => {
+  test.each(LISTENERS)('on every route: %s', async (listener) => {
     await aSim(harness.tenant)
     const { tooLong, refused, logged } = await look(listener, everyOperation(listener))
 

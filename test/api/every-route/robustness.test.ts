@@ -82,7 +82,7 @@ async function failuresOf(ask: Ask, paths: Paths): Promise<string[]> {
   return failures
 }
 
-test.each(LISTENERS)('no request makes the listener fail: %s', { timeout: 120_000 }, async (listener) => {
+test.each(LISTENERS)('no request makes the listener fail: %s', async (listener) => {
   await aSim(harness.tenant)
   const ask = listener === 'outside' ? harness.tenant.ask : harness.tenant.inside
 

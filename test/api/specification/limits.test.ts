@@ -39,7 +39,7 @@ beforeAll(async () => {
   })
   for (let i = 0; i < 11; i++) await tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })
   for (let i = 0; i < SMALL; i++) await aPool(harness.other, { name: `Page ${i}` })
-}, 60_000)
+})
 
 const page = (path: string, query = '') => {
   const filled = path.replace('{sim}', `${inPath.sim}`).replace('{pool}', `${inPath.pool}`)

@@ -91,4 +91,4 @@ test('refuses what it cannot answer', async () => {
   await expect(asked(tenantId, null, 4)).rejects.toThrow('cycles: got 4, expected 1 to 3')
   await expect(asked(tenantId, 99)).rejects.toMatchObject({ code: 'rules_version_not_found' })
   await expect(asked(tenantId, [{ file: 'sim/x.json', text: '{' }])).rejects.toMatchObject({ code: 'rules_rejected' })
-}, 300_000)
+})

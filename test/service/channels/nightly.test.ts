@@ -70,4 +70,4 @@ test('a nightly file of which 4 % pass a limit in 30 pools makes one mail', asyn
   expect((await post.arrived()).map(({ subject }) => subject).toSorted()).toEqual([
     '40 SIMs over their limit, 40 suspended',
   ])
-}, 120_000)
+})

@@ -64,5 +64,5 @@ describe('the summary of a cycle', () => {
     expect(summary?.text).toContain(
       'attached: statement-2026-11.csv, its pools only: 20,001 more lines at /internal/cycles/2026-11/statement.csv',
     )
-  }, 60_000)
+  })
 })

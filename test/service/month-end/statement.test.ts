@@ -133,7 +133,7 @@ describe('a statement', () => {
       }),
       { numRuns: cases(25) },
     )
-  }, 60_000)
+  })
 
   test('charges usage from before provisioning by the SIM’s tariff', async () => {
     const harness = await inOctober(store)

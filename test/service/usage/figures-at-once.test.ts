@@ -9,7 +9,7 @@ import { aHarness } from '../harness.ts'
 const store = await aStore()
 
 describe('simFigures and poolFigures', () => {
-  test('return figures of one moment while usage is counted', { timeout: 60_000 }, async () => {
+  test('return figures of one moment while usage is counted', async () => {
     const harness = await aHarness(store)
     const pools = [0, 0, 0]
     for (const n of pools.keys()) pools[n] = await harness.aPool(TariffType['Dynamic Pool'])

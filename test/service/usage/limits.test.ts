@@ -143,5 +143,5 @@ describe('poolFigures', () => {
       }),
       { numRuns: cases(60) },
     )
-  }, 120_000)
+  })
 })

@@ -100,7 +100,7 @@ export function useLargeEstate(sims: number): LargeEstate {
              array(select id from pools where tenant_id = ${tenant.id} order by id) as pools`.execute(harness.root)
     estate.firstSim = ids.rows[0]?.first ?? 0
     estate.pools = ids.rows[0]?.pools ?? []
-  }, 120_000)
+  })
   return estate
 }
 

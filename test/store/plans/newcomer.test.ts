@@ -59,7 +59,7 @@ function useNewcomer(isLearning: boolean): Newcomer {
     for (let n = 0; n < POOLS; n++) {
       newcomer.pools.push(await aPool(tenant, { type: n % 3, tariffId: tariffs[n % 3], watchdogMode: 2 }))
     }
-  }, 120_000)
+  })
   return newcomer
 }
 
