@@ -1,16 +1,17 @@
 /**
- * Where links in mails lead: GET shows what a link would do, POST does it. A GET changes nothing, because mail servers open
+ * Where links in mails lead: GET shows what a link would do, POST does it, or takes it back (`?undo=`). A GET changes nothing, because mail servers open
  * links to look at them. They take no API key: the token is the permission (decision 0049).
  */
 import rateLimit from '@fastify/rate-limit'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { hasTokenForm, type Link, openLink } from '../../domain/channels/link.ts'
+import { codeSchema, LogLevel } from '../../domain/codes.ts'
 import { ERRORS, ServiceError } from '../../domain/errors.ts'
 import { quote } from '../../domain/quote.ts'
-import { followLink, type LinkOutlook, readLink } from '../../service/channels/follow-link.ts'
+import { followLink, type LinkOutlook, readLink, undoLink } from '../../service/channels/follow-link.ts'
 import { linkKey } from '../../service/channels/rows/link-key.ts'
-import { type Caller, inPlatform, inTenant, readOnly } from '../../store/tenancy.ts'
+import { type Caller, inPlatform, inTenant, readOnly, type TenantTx } from '../../store/tenancy.ts'
 import { once } from '../http/fixed-answer.ts'
 import { asServiceError } from '../http/problems.ts'
 import type { RouteOptions } from '../options.ts'
@@ -25,6 +26,10 @@ const MOST_DETAIL = 1000
 
 /** Names of what links do in the audit trail: those of the operations that do the same. */
 const ACTIONS = { ack: 'acknowledgeAlert', mute: 'addSilence', unsubscribe: 'changeNotices' } as const
+const UNDO_ACTIONS = { ...ACTIONS, mute: 'endSilence' } as const
+
+/** Takes back; the value is the lowest level of alerts that are mailed again. */
+const Undo = Type.Object({ undo: Type.Optional(codeSchema(LogLevel, 'Log level')) })
 
 /** A link that does nothing: it was not made here, or its time is over. */
 class RefusedLink extends Error {
@@ -69,11 +74,14 @@ export const mailLinkRoutes: FastifyPluginAsync<RouteOptions> = async (app, { st
     return send(reply, await inTenant(readOnly(store), link.tenantId, (tx) => readLink(tx, link)))
   })
 
-  app.post('/n/:token', config, async (request, reply) => {
+  const posts = { ...config, schema: { ...schema, querystring: Undo } }
+  app.post<{ Querystring: Static<typeof Undo> }>('/n/:token', posts, async (request, reply) => {
     const link = linkOf(request)
-    const action = ACTIONS[link.purpose]
+    const { undo } = request.query
+    const action = (undo === undefined ? ACTIONS : UNDO_ACTIONS)[link.purpose]
     const caller: Caller = { actor: 'mail-link', keyId: null, requestId: request.id, action, workflowId: null }
-    return send(reply, await inTenant({ ...store, caller }, link.tenantId, (tx) => followLink(tx, link)))
+    const act = (tx: TenantTx) => (undo === undefined ? followLink(tx, link) : undoLink(tx, link, undo))
+    return send(reply, await inTenant({ ...store, caller }, link.tenantId, act))
   })
 }
 

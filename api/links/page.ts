@@ -2,23 +2,28 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import Handlebars from 'handlebars'
+import { LogLevel, labelOf } from '../../domain/codes.ts'
 import type { LinkOutlook } from '../../service/channels/follow-link.ts'
+
+interface Button {
+  readonly text: string
+  /** The query of the POST. */
+  readonly action: string
+}
 
 interface Page {
   readonly title: string
   readonly sentences: readonly string[]
   readonly facts: readonly { readonly label: string; readonly value: string }[]
-  /** Text of the button; left out: no action is left. */
-  readonly button?: string
-  /** How the operator of the service undoes it; left out: nothing was done. */
-  readonly command?: { readonly before: string; readonly text: string }
+  /** Left out: no action is left. */
+  readonly button?: Button
 }
 
 const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 const style = read('page.css')
 // All values are escaped but the style, which is ours. A name that a page lacks must fail here.
 const template = Handlebars.compile<object>(read('page.hbs'), { strict: true })
-const render = (page: Page): string => template({ button: null, command: null, ...page, style })
+const render = (page: Page): string => template({ button: null, ...page, style })
 
 /** Headers of every page: it runs nothing, loads nothing but its own style, is in no frame, and sends no referrer. */
 export const PAGE_HEADERS = {
@@ -50,6 +55,12 @@ function pageOf(outlook: LinkOutlook): Page {
 
 type Of<P extends LinkOutlook['purpose']> = Extract<LinkOutlook, { purpose: P }>
 
+/** The query says so much, because the page of an undo has another one. */
+const does = (text: string): Button => ({ text, action: '?' })
+const undoes = (mailsFrom: LogLevel = LogLevel.Info): Button => ({ text: 'Take it back', action: `?undo=${mailsFrom}` })
+const MUTE = does('Mail it no more in this cycle')
+const UNSUBSCRIBE = does('Unsubscribe')
+
 const ACKNOWLEDGED = 'It is not escalated until it ends and fires again. Mails and suspensions go on.'
 
 function ackPage(outlook: Of<'ack'>): Page {
@@ -58,9 +69,10 @@ function ackPage(outlook: Of<'ack'>): Page {
   switch (outlook.status) {
     case 'open': {
       const sentences = [`This says that somebody has seen it. ${ACKNOWLEDGED}`]
-      return { title: 'Acknowledge this alert?', sentences, facts, button: 'Acknowledge' }
+      return { title: 'Acknowledge this alert?', sentences, facts, button: does('Acknowledge') }
     }
     case 'done':
+    case 'undone':
       return { title: 'This alert is acknowledged', sentences: [ACKNOWLEDGED], facts }
     case 'over':
       return { title: 'This alert has ended', sentences: ['It no longer fires: there is nothing to do.'], facts }
@@ -68,17 +80,19 @@ function ackPage(outlook: Of<'ack'>): Page {
 }
 
 function mutePage(outlook: Of<'mute'>): Page {
-  const { status, endsAt, cycle, silenceId, tenantId } = outlook
+  const { status, endsAt, cycle } = outlook
   const facts = factsOf(outlook)
   const quiet = [`Until ${instant(endsAt)} it is not mailed when this rule fires here. The log and suspensions go on.`]
   switch (status) {
     case 'open': {
-      const button = 'Mail it no more in this cycle'
-      return { title: 'Not again in this billing cycle?', sentences: quiet, facts, button }
+      return { title: 'Not again in this billing cycle?', sentences: quiet, facts, button: MUTE }
     }
     case 'done': {
-      const command = undoneBy(`silences end ${silenceId} --tenant ${tenantId}`)
-      return { title: 'It is not mailed again in this billing cycle', sentences: quiet, facts, command }
+      return { title: 'It is not mailed again in this billing cycle', sentences: quiet, facts, button: undoes() }
+    }
+    case 'undone': {
+      const sentences = ['The silence has ended: when this rule fires here, it is mailed.']
+      return { title: 'It is mailed again', sentences, facts, button: MUTE }
     }
     case 'over': {
       const sentences = [`The billing cycle of this link, ${cycle}, has ended, or what it is about is gone.`]
@@ -87,15 +101,18 @@ function mutePage(outlook: Of<'mute'>): Page {
   }
 }
 
-function unsubscribePage({ status, tenantId, tenantName }: Of<'unsubscribe'>): Page {
+function unsubscribePage({ status, tenantName, mailedBefore }: Of<'unsubscribe'>): Page {
   const facts = [{ label: 'Tenant', value: tenantName }]
   if (status === 'open') {
     const sentences = ['Critical alerts and summaries of billing cycles are mailed all the same.']
-    return { title: 'No more mails of alerts that are not critical?', sentences, facts, button: 'Unsubscribe' }
+    return { title: 'No more mails of alerts that are not critical?', sentences, facts, button: UNSUBSCRIBE }
+  }
+  if (status === 'undone') {
+    const sentences = [`Alerts are mailed from level ${labelOf(LogLevel, mailedBefore)} on.`]
+    return { title: 'Alerts are mailed again', sentences, facts, button: UNSUBSCRIBE }
   }
   const sentences = ['Summaries of billing cycles are mailed all the same. The watchdog log has all alerts.']
-  const command = undoneBy(`tenants notices --tenant ${tenantId} --mails-from info`)
-  return { title: 'Only Critical alerts are mailed now', sentences, facts, command }
+  return { title: 'Only Critical alerts are mailed now', sentences, facts, button: undoes(mailedBefore) }
 }
 
 const NOUNS = { sim: 'SIM', pool: 'Pool' } as const
@@ -105,10 +122,5 @@ const factsOf = ({ tenantName, rule, subject }: Of<'ack' | 'mute'>): Page['facts
   { label: 'Rule', value: rule },
   { label: 'Tenant', value: tenantName },
 ]
-
-const undoneBy = (command: string) => ({
-  before: 'Whoever runs the service takes it back with:',
-  text: `npx simherd ${command}`,
-})
 
 const instant = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`

@@ -1,4 +1,7 @@
-/** Follows a link of a mail: it acknowledges an alert, silences it for its cycle, or ends mails below critical. */
+/**
+ * Follows a link of a mail: it acknowledges an alert, silences it for its cycle, or ends mails below critical. Takes the
+ * last two back.
+ */
 
 import type { AlertLink, Link } from '../../domain/channels/link.ts'
 import { LogLevel } from '../../domain/codes.ts'
@@ -7,7 +10,7 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { acknowledgeAlert } from '../alerts/acknowledge-alert.ts'
 import { loadAlerts, lockAlerts } from '../alerts/rows/alerts.ts'
 import { openSilences } from '../alerts/rows/silences.ts'
-import { addSilence } from '../alerts/silence-alerts.ts'
+import { addSilence, endSilence } from '../alerts/silence-alerts.ts'
 import { poolName } from '../pools/rows/pools.ts'
 import { simLabels } from '../sims/rows/sims.ts'
 import { findTenant, readNoticeSettings } from '../tenants/rows/tenants.ts'
@@ -15,10 +18,10 @@ import { runningCycle } from '../usage/rows/cycles.ts'
 import { changeNotices } from './change-notices.ts'
 
 /**
- * `open`: it can be done. `done`: it is, by this link or otherwise. `over`: the alert, its cycle or its subject has
- * ended, so there is nothing to do.
+ * `open`: it can be done. `done`: it is, by this link or otherwise. `undone`: it was taken back just now. `over`: the
+ * alert, its cycle or its subject has ended, so there is nothing to do.
  */
-type LinkStatus = 'open' | 'done' | 'over'
+type LinkStatus = 'open' | 'done' | 'undone' | 'over'
 
 interface ForTenant {
   readonly tenantId: string
@@ -48,14 +51,18 @@ export type LinkOutlook =
       /** Id of the silence; null if there is none. */
       readonly silenceId: number | null
     })
-  | (ForTenant & { readonly purpose: 'unsubscribe' })
+  | (ForTenant & {
+      readonly purpose: 'unsubscribe'
+      /** The level to go back to. */
+      readonly mailedBefore: LogLevel
+    })
 
 /** Reads the effect that a link would have now. Changes nothing. @returns undefined if there is no such tenant */
 export async function readLink(tx: TenantTx, link: Link): Promise<LinkOutlook | undefined> {
   const tenant = await findTenant(tx)
   if (tenant === undefined) return undefined
   const known = { tenantId: tenant.id, tenantName: tenant.name }
-  if (link.purpose === 'unsubscribe') return { ...known, purpose: 'unsubscribe', status: await unsubscribed(tx) }
+  if (link.purpose === 'unsubscribe') return { ...known, purpose: 'unsubscribe', ...(await unsubscribed(tx)) }
   const label = await labelOf(tx, link)
   const isGone = label === undefined
   const { kind, id } = link.subject
@@ -72,9 +79,10 @@ async function labelOf(tx: TenantTx, { subject: { kind, id } }: AlertLink): Prom
   return kind === 'pool' ? poolName(tx, id) : (await simLabels(tx, [id])).get(id)
 }
 
-async function unsubscribed(tx: TenantTx): Promise<LinkStatus> {
+async function unsubscribed(tx: TenantTx): Promise<{ status: LinkStatus; mailedBefore: LogLevel }> {
   const { mailsFrom = LogLevel.Critical } = (await readNoticeSettings(tx)) ?? {}
-  return mailsFrom === LogLevel.Critical ? 'done' : 'open'
+  if (mailsFrom === LogLevel.Critical) return { status: 'done', mailedBefore: LogLevel.Info }
+  return { status: 'open', mailedBefore: mailsFrom }
 }
 
 async function acknowledgement(tx: TenantTx, { rule, subject, cycle }: AlertLink) {
@@ -117,7 +125,28 @@ export async function followLink(tx: TenantTx, link: Link): Promise<LinkOutlook 
   const before = await readLink(tx, link)
   if (before === undefined || before.status !== 'open') return before
   await carryOut(tx, link)
-  return readLink(tx, link)
+  const after = await readLink(tx, link)
+  return before.purpose === 'unsubscribe' && after?.purpose === 'unsubscribe'
+    ? { ...after, mailedBefore: before.mailedBefore }
+    : after
+}
+
+/**
+ * Takes back what a link has done: ends its silence, or mails alerts again. An acknowledgement stays. Safe to run twice.
+ *
+ * @param mailsFrom lowest level of alerts to mail again
+ * @returns as {@link followLink}
+ */
+export async function undoLink(tx: TenantTx, link: Link, mailsFrom: LogLevel): Promise<LinkOutlook | undefined> {
+  await lockAlerts(tx)
+  const before = await readLink(tx, link)
+  if (before === undefined || before.status === 'over' || before.purpose === 'ack') return before
+  if (before.status === 'done') {
+    if (before.purpose === 'unsubscribe') await mailFrom(tx, mailsFrom)
+    else if (before.silenceId !== null) await endSilence(tx, before.silenceId)
+  }
+  const after = await readLink(tx, link)
+  return after === undefined ? undefined : { ...after, status: 'undone' }
 }
 
 async function carryOut(tx: TenantTx, link: Link): Promise<void> {
@@ -129,9 +158,12 @@ async function carryOut(tx: TenantTx, link: Link): Promise<void> {
       await addSilence(tx, { rule: link.rule, ...named(link.subject), lasts: 'cycle', reason })
       return
     }
-    case 'unsubscribe': {
-      const settings = await readNoticeSettings(tx)
-      if (settings !== undefined) await changeNotices(tx, { ...settings, mailsFrom: LogLevel.Critical })
-    }
+    case 'unsubscribe':
+      return mailFrom(tx, LogLevel.Critical)
   }
+}
+
+async function mailFrom(tx: TenantTx, mailsFrom: LogLevel): Promise<void> {
+  const settings = await readNoticeSettings(tx)
+  if (settings !== undefined) await changeNotices(tx, { ...settings, mailsFrom })
 }

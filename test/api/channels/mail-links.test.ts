@@ -41,6 +41,9 @@ const get = (token: string) => harness.outside.inject({ method: 'GET', url: `/n/
 const FORM = 'application/x-www-form-urlencoded'
 const post = (token: string, payload = '', type = FORM) =>
   harness.outside.inject({ method: 'POST', url: `/n/${token}`, payload, headers: { 'content-type': type } })
+/** Presses the button of a page. */
+const press = (token: string, html: string) =>
+  post(`${token}${/ action="([^"]*)"/.exec(html)?.[1]?.replace('&#x3D;', '=')}`)
 const titleOf = (html: string) => /<h1>(.*)<\/h1>/.exec(html)?.[1]
 const trailOf = async (tenant: Tenant) =>
   (await tenant.inside('GET', '/internal/audit?actor=mail-link&pageSize=50')).body.data
@@ -61,7 +64,7 @@ describe('GET /n/{token}', () => {
     }
 
     for (const { statusCode, body } of pages) {
-      expect([statusCode, body]).toEqual([200, expect.stringContaining('<form method="post">')])
+      expect([statusCode, body]).toEqual([200, expect.stringContaining('<form method="post" action="?">')])
     }
     expect(pages[0]?.body).toContain('meter-1')
     expect(await alertOf(id)).toMatchObject({ acknowledgedAt: null })
@@ -179,7 +182,36 @@ describe('POST /n/{token}', () => {
     expect(silences).toMatchObject([
       { rule: RULE, poolId: null, tag: null, level: null, endsAt: '2026-12-01T00:00:00.000Z', createdBy: 'mail-link' },
     ])
-    expect(pages[2]?.body).toContain(`npx simherd silences end ${silences[0].id} --tenant ${harness.tenant.id}`)
+  })
+
+  test('takes a silence back, and silences again', async () => {
+    const id = await overWarned(harness.tenant, 'meter-6')
+    const token = tokenOf(aboutSim(id, { purpose: 'mute' }))
+    const done = await post(token)
+    const undone = [await press(token, done.body), await press(token, done.body)]
+    const after = await silencesOf(harness.tenant, id)
+    const again = await press(token, undone[1]?.body ?? '')
+
+    expect(undone.map(({ body }) => titleOf(body))).toEqual(['It is mailed again', 'It is mailed again'])
+    expect(after).toEqual([])
+    expect(titleOf(again.body)).toBe('It is not mailed again in this billing cycle')
+    expect(await silencesOf(harness.tenant, id)).toHaveLength(1)
+    expect((await trailOf(harness.tenant))[1]).toMatchObject({ action: 'endSilence', subject: 'silence' })
+  })
+
+  test('takes an unsubscription back to the level before', async () => {
+    const settings = { ...(await settingsOf(harness.tenant)), mailsFrom: LogLevel.Warning }
+    await harness.tenant.inside('PUT', '/internal/tenant/notices', settings)
+    const token = tokenOf(unsubscribe(harness.tenant))
+    const undone = await press(token, (await post(token)).body)
+
+    expect(titleOf(undone.body)).toBe('Alerts are mailed again')
+    expect(undone.body).toContain('from level Warning on')
+    expect(await settingsOf(harness.tenant)).toEqual(settings)
+  })
+
+  test('refuses to take back to what is no level', async () => {
+    expect((await post(`${tokenOf(unsubscribe(harness.tenant))}?undo=7`)).statusCode).toBe(400)
   })
 
   test('begins a silence anew that somebody has ended', async () => {
@@ -213,7 +245,6 @@ describe('POST /n/{token}', () => {
     for (const { statusCode, body: html } of pages) {
       expect([statusCode, titleOf(html)]).toEqual([200, 'Only Critical alerts are mailed now'])
     }
-    expect(pages[0]?.body).toContain(`npx simherd tenants notices --tenant ${harness.tenant.id} --mails-from info`)
     expect(await settingsOf(harness.tenant)).toEqual({ ...before, mailsFrom: LogLevel.Critical })
     expect(trail).toHaveLength(entries + 1)
     expect(trail[0]).toMatchObject({ action: 'changeNotices', subject: 'tenant', after: { mailsFrom: 2 } })
