@@ -25,7 +25,7 @@ const minute = (at: number): number => Math.floor(at / MINUTE)
 const byTime = <T extends { readonly at: number }>(all: readonly T[]): T[] =>
   all.toSorted((a, b) => a.at - b.at || JSON.stringify(a).localeCompare(JSON.stringify(b)))
 
-test.each(timelines)('%s', async (_, timeline, named) => {
+test.each(timelines)('%s', { timeout: 900_000 }, async (_, timeline, named) => {
   const played = await play(timeline, named, new Coverage(named))
   const files = shipped.rules.filter(({ file }) => named.some((rule) => rule.file === file))
   const lived = await livedTimeline(timeline, files, played.endsAt)
