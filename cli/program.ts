@@ -1,5 +1,7 @@
 /** The `simherd` command: its processes, and all other commands below it. */
+
 import completeInShells from '@bomb.sh/tab/commander'
+import { Option } from 'commander'
 import { dropUndefined } from '../domain/drop-undefined.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { command, group, serviceCommand, settingsWith, withSettings } from './command.ts'
@@ -12,7 +14,7 @@ import { workflows } from './workflows/index.ts'
 interface StartFlags {
   readonly fresh?: boolean
   readonly bootstrap?: boolean
-  readonly demo?: boolean
+  readonly demo?: boolean | 'month-end'
   readonly port?: number
   readonly internalPort?: number
   readonly workerPort?: number
@@ -33,6 +35,7 @@ Ctrl-C ends everything in order, a second Ctrl-C at once. Starting again continu
     examples: [
       'npm start                            play the demonstration, then stay up',
       'npm start -- --fresh                 the same, from nothing',
+      'npm start -- --demo=month-end        a month end of 20 SIMs in a billing cycle of 2 minutes',
       'npm start -- --no-demo --port 9080   no demonstration, another port',
       'DATA_DIR=/tmp/trial npm start        a second one at the same time (give it other ports)',
     ],
@@ -40,7 +43,12 @@ Ctrl-C ends everything in order, a second Ctrl-C at once. Starting again continu
 )
   .option('--fresh', 'delete the data of earlier runs from the data folder first')
   .option('--bootstrap', 'make operator keys in your database (DATABASE_URL) if it has none for this data folder')
-  .option('--demo', 'play the demonstration even if it was played before')
+  .addOption(
+    new Option(
+      '--demo [play]',
+      'play the demonstration also in a database with tenants, or that of a month end',
+    ).choices(['month-end']),
+  )
   .option('--no-demo', 'do not play the demonstration')
   .option('--port <n>', 'port of the public API (PORT, 8080)', port)
   .option('--internal-port <n>', 'port of the internal API (INTERNAL_PORT, 8081)', port)

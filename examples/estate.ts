@@ -9,7 +9,7 @@ import { PoolType, TariffType, WatchdogMode } from '../domain/codes.ts'
 import type { NewPool } from '../domain/pools/pool.ts'
 import type { NewTariff } from '../domain/tariffs/tariff.ts'
 import { GB, MB } from '../domain/units.ts'
-import { type EstateSim, makeSims } from './sims.ts'
+import { type EstateSim, makeDepotSims, makeSims } from './sims.ts'
 
 export type { EstateSim } from './sims.ts'
 
@@ -206,5 +206,29 @@ export function demoEstate(seed: number = DEMO_SEED): Estate {
     pools: POOLS,
     sims,
     monthEnd: queuedChanges(sims),
+  }
+}
+
+/**
+ * The small estate of the month end's demonstration. Of its 20 SIMs three go over their limits; the heaviest meter and
+ * another move to the chargers, and a van is handed back.
+ */
+export function depotEstate(seed: number = DEMO_SEED): Estate {
+  const sims = makeDepotSims(seed)
+  const [heaviest, other] = sims
+    .filter(({ pool }) => pool === 'households')
+    .toSorted((a, b) => b.device.monthBytes - a.device.monthBytes)
+  const van = sims.find(({ pool }) => pool === 'vans')
+  const moving = [heaviest, other].flatMap((sim) => sim ?? [])
+  const pools = POOLS.filter(({ key }) => sims.some(({ pool }) => pool === key))
+  return {
+    tenant: { name: 'Meadow Depot', billingEmail: 'depot@meadow.example' },
+    tariffs: TARIFFS.filter(({ key }) => pools.some(({ tariff }) => tariff === key)),
+    pools,
+    sims,
+    monthEnd: [
+      ...moving.map(({ iccid }) => ({ iccid, kind: 'reprovision', pool: 'chargers' }) as const),
+      ...(van === undefined ? [] : [{ iccid: van.iccid, kind: 'unassign' } as const]),
+    ],
   }
 }

@@ -149,6 +149,39 @@ const GROUPS: readonly Group[] = [
   },
 ]
 
+const DEPOT_GROUPS: readonly Group[] = [
+  {
+    pool: 'households',
+    tag: 'meter',
+    profile: 'meter',
+    count: 10,
+    shareBytes: 100 * MB,
+    usual: [0.15, 0.85],
+    over: [1.4, 2.6],
+    silent: [],
+  },
+  {
+    pool: 'vans',
+    tag: 'van',
+    profile: 'van',
+    count: 6,
+    shareBytes: 500 * MB,
+    usual: [0.35, 0.74],
+    over: [5.5],
+    silent: [],
+  },
+  {
+    pool: 'chargers',
+    tag: 'charger',
+    profile: 'charger',
+    count: 4,
+    shareBytes: 2 * GB,
+    usual: [0.6, 0.74],
+    over: [],
+    silent: [],
+  },
+]
+
 const padded = (n: number, length: number) => String(n).padStart(length, '0')
 
 /**
@@ -201,7 +234,16 @@ function simsOf(group: Group, seed: number, serial: number): EstateSim[] {
 
 /** The SIMs of the estate, in the order of their ICCIDs. The same seed makes the same SIMs. */
 export function makeSims(seed: number): EstateSim[] {
+  return simsOfGroups(GROUPS, seed, 1)
+}
+
+/** Numbers behind those of {@link makeSims}. */
+const DEPOT_FROM = 1001
+/** The SIMs of the month end's demonstration: 20, of which three go over. */
+export const makeDepotSims = (seed: number): EstateSim[] => simsOfGroups(DEPOT_GROUPS, seed, DEPOT_FROM)
+
+function simsOfGroups(groups: readonly Group[], seed: number, from: number): EstateSim[] {
   const sims: EstateSim[] = []
-  for (const group of GROUPS) sims.push(...simsOf(group, seed, sims.length + 1))
+  for (const group of groups) sims.push(...simsOf(group, seed, from + sims.length))
   return sims
 }

@@ -10,16 +10,7 @@ import { type Random, random } from './random.ts'
 import { PROFILES, type Profile, timeOfDay } from './rhythm.ts'
 
 /** The columns of a usage file, in their order. `POST /internal/usage` reads them. */
-export const USAGE_COLUMNS = [
-  'recordId',
-  'iccid',
-  'at',
-  'bytesUp',
-  'bytesDown',
-  'voiceSeconds',
-  'smsCount',
-  'imei',
-] as const
+const USAGE_COLUMNS = ['recordId', 'iccid', 'at', 'bytesUp', 'bytesDown', 'voiceSeconds', 'smsCount', 'imei'] as const
 
 export interface UsageRecord {
   readonly recordId: string

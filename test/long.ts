@@ -108,10 +108,10 @@ export const LONG: readonly LongSuite[] = [
   },
   {
     name: 'demo',
-    proves: 'npm start from nothing to its table, simherd doctor, and npm start again',
+    proves: 'npm start from nothing to its table, simherd doctor, npm start again, and a month end',
     run: { files: ['test/demo/first-run.test.ts'] },
     waits: true,
-    minutes: 7,
+    minutes: 5,
   },
   conformance('examples', 'the public interface under Schemathesis: examples, edges, sequences', 1),
   conformance('reads', 'the public interface under Schemathesis: drawn reads', 1),

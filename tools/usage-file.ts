@@ -1,5 +1,5 @@
 /**
- * Content of `examples/usage-2026-10.csv`: the usage file of the demonstration, the same on every machine.
+ * Content of `examples/usage-2026-10.csv`: a month of the example estate's usage, the same on every machine.
  * `npm run generate` writes it.
  */
 import { DEMO_SEED, demoEstate } from '../examples/estate.ts'

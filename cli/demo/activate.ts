@@ -1,14 +1,13 @@
-/** Step 1: takes every SIM from unprovisioned to active, each by its own workflow. */
+/** Takes every unprovisioned SIM to active, each by its own workflow. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { InternalClient } from '../../adapters/rest/client.ts'
 import { SimStatus } from '../../domain/codes.ts'
 import { counted } from '../../domain/quantity.ts'
-import type { Estate, EstateSim } from '../../examples/estate.ts'
 import type { Reporting } from '../reporter.ts'
 import { ProblemResponse, responseOf } from '../service.ts'
 import type { Play } from './prepare.ts'
-import { allSims, idOf, type SetUp } from './set-up.ts'
+import { allSims, assignmentOf, type SetUp } from './set-up.ts'
 
 /** Workflows that run at once. Enough to keep two cores busy, few enough that none waits long. */
 const PARALLEL = 40
@@ -21,27 +20,26 @@ const STALLED_MS = 30_000
 const ROUNDS = 4
 
 /**
- * Takes all SIMs to Active. Refused SIMs stay unchanged, such as one suspended by a person.
+ * Takes all unprovisioned SIMs of the estate to Active. Refused SIMs stay unchanged.
  *
  * @returns how many were activated
  * @throws Error if SIMs are still not active after all rounds
  */
-export async function activateSims(
-  play: Play,
-  estate: Estate,
-  ids: SetUp,
-  { reporter, signal }: Reporting,
-): Promise<number> {
-  const ofEstate = new Map(estate.sims.map((sim) => [sim.iccid, sim]))
+export async function activateSims(play: Play, ids: SetUp, { reporter, signal }: Reporting): Promise<number> {
+  const ofEstate = new Map(play.script.estate.sims.map((sim) => [sim.iccid, sim]))
   const refused = new Set<number>()
   let activated = 0
   for (let round = 1; ; round += 1) {
     const sims = await allSims(play.api)
-    const waiting = sims.filter(({ id, status }) => status !== SimStatus.Active && !refused.has(id))
+    const waiting = sims.filter(({ id, status }) => status === SimStatus.Unprovisioned && !refused.has(id))
     if (waiting.length === 0) return activated
     if (round > ROUNDS) throw new Error(stuck(waiting, play.stack.temporalUiUrl))
     if (round > 1) reporter.warn(`${counted(waiting.length, 'SIM')} not active yet; started again`)
-    const jobs = waiting.map((sim) => ({ simId: sim.id, ...assignment(ofEstate.get(sim.iccid), ids) }))
+    const jobs = waiting.flatMap(({ id, iccid }) => {
+      const sim = ofEstate.get(iccid)
+      return sim === undefined ? [] : { simId: id, ...assignmentOf(sim, ids), tag: sim.tag }
+    })
+    if (jobs.length === 0) return activated
     activated += await reporter.step(
       {
         doing: `${jobs.length} SIMs: provision ticket, activate ticket, each by a workflow`,
@@ -54,14 +52,6 @@ export async function activateSims(
 
 const stuck = (sims: readonly { readonly iccid: string }[], ui: string | null) =>
   `${counted(sims.length, 'SIM')} did not become active, ${sims[0]?.iccid ?? ''} for one: look at their workflows${ui === null ? '' : ` at ${ui}`}`
-
-function assignment(sim: EstateSim | undefined, ids: SetUp) {
-  return {
-    ...(sim?.pool == null ? {} : { poolId: idOf(ids.pools, sim.pool) }),
-    ...(sim?.tariff == null ? {} : { tariffId: idOf(ids.tariffs, sim.tariff) }),
-    ...(sim === undefined ? {} : { tag: sim.tag }),
-  }
-}
 
 interface Job {
   readonly simId: number

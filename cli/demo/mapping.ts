@@ -1,13 +1,32 @@
-/** Maps a month of usage onto a few minutes: chooses the cycle and maps each instant. Pure. */
+/** Chooses the billing cycle of a demonstration, and when its usage is delivered. Pure. */
 import { type Cycle, cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import type { Mapping } from './progress.ts'
 
-/**
- * If less of a cycle is left, the month would be too short to follow. Then the demonstration waits for the next one.
- */
-const LEAST_MS = 120_000
+const DAY_MS = 86_400_000
+/** How much of the cycle has passed when SIMs are taken over. */
+const PASSED = 0.8
+/** Days of a cycle, least and most. Among so many lengths there is one of which about as much has passed. */
+const [SHORTEST, LONGEST] = [20, 45]
+/** How long the days up to now take. */
+const REPLAY_MS = 30_000
+
+/** The billing cycle of whole days of which about 80 % has passed: `P26D`. Cycles are counted from 1970. */
+export function billingCycleAt(now: number): string {
+  const lengths = Array.from({ length: LONGEST - SHORTEST + 1 }, (_, n) => SHORTEST + n)
+  const off = (days: number) => Math.abs(((now / DAY_MS) % days) / days - PASSED)
+  return `P${lengths.reduce((best, days) => (off(days) < off(best) ? days : best))}D`
+}
+
+/** The running cycle, with its usage up to now delivered within half a minute. */
+export function mapDays(cycle: Cycle, now: number): Mapping {
+  const days = { from: cycle.startsAt, to: cycle.endsAt }
+  return { cycle: { ...cycle }, made: days, onto: days, until: now, delivery: { from: now, to: now + REPLAY_MS } }
+}
+
+/** If less of a short cycle is left, a month would be too short to follow. Then the next one is awaited. */
+const LEAST_MS = 75_000
 /** Time for the usage of the last moments to be evaluated, mailed and acted on before the cycle ends. */
-const MARGIN_MS = 30_000
+const MARGIN_MS = 20_000
 
 export interface Choice {
   readonly cycle: Cycle
@@ -15,11 +34,7 @@ export interface Choice {
   readonly waitMs: number
 }
 
-/**
- * The cycle to play in.
- *
- * @param now when all SIMs are active, in epoch milliseconds
- */
+/** The short cycle to play in. @param now in epoch milliseconds */
 export function chooseCycle(billingCycle: string, now: number): Choice {
   const running = cycleAt(billingCycle, now)
   if (running.endsAt - now >= LEAST_MS) return { cycle: running, waitMs: 0 }
@@ -27,29 +42,29 @@ export function chooseCycle(billingCycle: string, now: number): Choice {
   return { cycle, waitMs: cycle.startsAt - now }
 }
 
-/** Maps a month onto the rest of a cycle, up to half a minute before its end. */
-export function mapOnto(cycle: Cycle, now: number, file: Mapping['file']): Mapping {
+/** Maps the days of made usage onto the rest of a short cycle, and delivers each record at its own instant. */
+export function mapMonth(cycle: Cycle, now: number, made: Mapping['made']): Mapping {
   const onto = { from: Math.max(now, cycle.startsAt), to: cycle.endsAt - MARGIN_MS }
-  return { cycle: { ...cycle }, file, onto }
+  return { cycle: { ...cycle }, made, onto, until: onto.to, delivery: onto }
 }
 
-/**
- * The mapped instant of an instant in the file's month, in epoch milliseconds. Always the same for the same instant.
- */
-export function mapInstant({ file, onto }: Mapping, at: number): number {
-  return onto.from + Math.floor(((at - file.from) / (file.to - file.from)) * (onto.to - onto.from))
-}
+const mapped = (at: number, from: Mapping['made'], onto: Mapping['made']): number =>
+  onto.from + Math.floor(((at - from.from) / (from.to - from.from)) * (onto.to - onto.from))
+
+/** The mapped instant of an instant in the made days, in epoch milliseconds. Always the same for the same instant. */
+export const mapInstant = ({ made, onto }: Mapping, at: number): number => mapped(at, made, onto)
 
 /**
- * When each row is delivered: at its own mapped instant. A row that is late in the file goes with the latest before it.
+ * When each record is delivered: as its instant lies in the time up to `until`. A record that is late in the carrier's
+ * order goes with the latest before it.
  *
- * @param instants of the rows, in the file's order
+ * @param instants mapped, in the carrier's order
  * @returns epoch milliseconds, ascending
  */
-export function deliveryTimes(mapping: Mapping, instants: readonly number[]): number[] {
-  let latest = mapping.onto.from
+export function deliveryTimes({ onto, until, delivery }: Mapping, instants: readonly number[]): number[] {
+  let latest = delivery.from
   return instants.map((at) => {
-    latest = Math.max(latest, mapInstant(mapping, at))
+    latest = Math.max(latest, mapped(at, { from: onto.from, to: until }, delivery))
     return latest
   })
 }

@@ -1,6 +1,4 @@
-/**
- * Step 6: the month end, started by the tenant's Schedule when the cycle ends, and all its effects.
- */
+/** The month end, started by the tenant's Schedule when the cycle ends; and the end of all work that is under way. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { monthEndId } from '../../domain/temporal/ids.ts'
 import { wordsOf } from '../failures.ts'
@@ -66,14 +64,16 @@ async function readRun({ internal }: Play, id: string): Promise<MonthEndSeen | u
   }
 }
 
-/** Waits until no tickets, workflows or mail are in progress any more. One minute at the most. */
+/**
+ * Waits until no tickets or mails are in progress any more, and after a month end no workflows. One minute at the most.
+ */
 export async function awaitRest(play: Play, reporter: Reporter, signal: AbortSignal): Promise<void> {
-  const step = { doing: 'the last tickets, workflows and e-mails', done: 'nothing is under way any more' }
+  const step = { doing: 'the last tickets and e-mails', done: 'nothing is under way any more' }
   const wait = reporter.step(step, async (note) => {
     const done = await poll(SETTLE_MS, signal, async () => {
       const left = await underWay(play)
       note(left.map(([what, count]) => `${count} ${what}`).join(', '))
-      return left.every(([, count]) => count === 0) ? true : undefined
+      return left.length === 0 ? true : undefined
     })
     if (done === undefined) throw new Error('not everything has ended within a minute')
   })
@@ -83,16 +83,19 @@ export async function awaitRest(play: Play, reporter: Reporter, signal: AbortSig
   })
 }
 
-async function underWay({ internal }: Play): Promise<[what: string, count: number][]> {
+/** What is under way, without what is not. */
+async function underWay({ internal, script }: Play): Promise<[what: string, count: number][]> {
   const { ticketsByStatus, mailsByStatus, due } = await responseOf(internal.GET('/internal/counts'))
   const running = { params: { query: { status: 'running', pageSize: 1 } } } as const
   const workflows = await responseOf(internal.GET('/internal/workflows', running))
-  return [
+  const counts: [string, number][] = [
+    // Workflows of suspended SIMs wait for the renewal.
+    ['workflows', script.hasMonthEnd ? workflows.pagination.totalItems : 0],
     ['tickets', (ticketsByStatus['Pending'] ?? 0) + (ticketsByStatus['Processing'] ?? 0)],
     ['e-mails', (mailsByStatus['pending'] ?? 0) + due.notices],
     ['requests', due.requests],
-    ['workflows', workflows.pagination.totalItems],
   ]
+  return counts.filter(([, count]) => count > 0)
 }
 
 /** @returns undefined if there was no result in time */

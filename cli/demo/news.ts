@@ -2,6 +2,7 @@
 
 import type { PublicClient } from '../../adapters/rest/client.ts'
 import { LogLevel, labelOf } from '../../domain/codes.ts'
+import { counted } from '../../domain/quantity.ts'
 import type { Reporter } from '../reporter.ts'
 import { responseOf } from '../service.ts'
 
@@ -18,6 +19,7 @@ export async function newsOf(api: PublicClient, reporter: Reporter): Promise<() 
     last = Math.max(last, ...fresh.map(({ id }) => id))
     const told = fresh.toSorted((a, b) => b.level - a.level || a.id - b.id).slice(0, MOST_AT_ONCE)
     for (const { level, message } of told) reporter.say(`  ${labelOf(LogLevel, level).padEnd(8)} ${message}`)
-    if (fresh.length > told.length) reporter.say(`           and ${fresh.length - told.length} more log entries`)
+    if (fresh.length > told.length)
+      reporter.say(`           and ${counted(fresh.length - told.length, 'more log entry', 'more log entries')}`)
   }
 }

@@ -1,32 +1,33 @@
 /**
- * The demonstration: the main job, from SIMs as delivered to the month's statement, through the HTTP interfaces.
+ * The demonstrations, played through the HTTP interfaces: the watchdog over four fifths of a billing cycle, or a month
+ * with its end.
  *
- *   estate ─▶ activate ─▶ choose a cycle ─▶ queue changes · deliver usage ─▶ month end ─▶ summary
+ *   choose a cycle ─▶ estate ─▶ activate ─▶ deliver usage ─▶ first alert or month end ─▶ summary
  *
  * Every step first looks at what exists. An interrupted demonstration resumes.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { demoEstate } from '../../examples/estate.ts'
+import { idempotent } from '../../adapters/rest/client.ts'
+import { cycleName } from '../../domain/local-time.ts'
+import { counted } from '../../domain/quantity.ts'
 import { wordsOf } from '../failures.ts'
 import { type Reporter, type Reporting, span } from '../reporter.ts'
 import { ProblemResponse, responseOf } from '../service.ts'
 import { activateSims } from './activate.ts'
-import { chooseCycle, mapOnto } from './mapping.ts'
+import { showFirstAlert } from './first-alert.ts'
 import { awaitMonthEnd, awaitRest } from './month-end.ts'
-import { DEMO_CYCLE, type Play } from './prepare.ts'
-import type { Mapping } from './progress.ts'
+import type { Play } from './prepare.ts'
+import { type Mapping, NOTHING_DELIVERED } from './progress.ts'
 import { queueChanges } from './queue-changes.ts'
 import { replayUsage } from './replay.ts'
-import { type SetUp, setUp } from './set-up.ts'
+import { setUp } from './set-up.ts'
 import { printSummary, summarise } from './summary.ts'
-import { FILE_MONTH, readUsageFile } from './usage-file.ts'
+import { makeUsage } from './usage.ts'
 
 /** @returns how it ended; `running` after an abort by `signal`: it continues at the next start */
 export async function playDemo(play: Play, { reporter, signal }: Reporting): Promise<'running' | 'done' | 'failed'> {
   const began = performance.now()
-  reporter.heading(
-    `Demonstration: ${demoEstate().tenant.name} and its 300 SIMs live through October in one cycle of 5 minutes`,
-  )
+  reporter.heading(play.script.title)
   try {
     await perform(play, { reporter, signal })
     await play.note({ state: 'done' })
@@ -48,67 +49,96 @@ export async function playDemo(play: Play, { reporter, signal }: Reporting): Pro
 }
 
 async function perform(play: Play, { reporter, signal }: Reporting): Promise<void> {
-  const estate = demoEstate()
-  const rows = await readUsageFile()
-  await setSchedule(play, 'resume', signal)
-  const ids = await reporter.step(
-    `estate: ${estate.tariffs.length} tariffs, ${estate.pools.length} pools, ${estate.sims.length} SIMs`,
-    () => setUp(play, estate),
-  )
-  const mapping = (await keptMapping(play, reporter)) ?? (await begin(play, ids, { reporter, signal }))
-
-  if (Date.now() < mapping.onto.from) {
-    await reporter.step({ doing: 'waiting for the next cycle', done: 'the next cycle has begun' }, () =>
-      sleep(mapping.onto.from - Date.now(), undefined, { signal }),
-    )
-  }
-  const { changesQueued } = await play.note({})
-  if (!changesQueued && Date.now() < mapping.cycle.endsAt) {
-    await queueChanges(play, estate, ids, reporter)
-    await play.note({ changesQueued: true })
-  }
+  const { estate, newcomers, hasMonthEnd } = play.script
+  const kept = await keptMapping(play, reporter)
+  const cycle = kept?.cycle ?? (await awaitCycle(play, { reporter, signal }))
   reporter.say(
-    `${rows.length.toLocaleString('en-US')} usage records of October are delivered until ${clock(mapping.onto.to)}`,
+    `Billing cycle ${cycleName({ key: cycle.key, startsAt: text(cycle.startsAt), endsAt: text(cycle.endsAt) }, 'UTC')}`,
   )
-  await replayUsage(play, rows, mapping, { reporter, signal })
-  await awaitMonthEnd(play, mapping, reporter, signal)
-  await setSchedule(play, 'pause', signal)
+  const ids = await reporter.step(
+    `${counted(estate.tariffs.length, 'tariff')}, ${counted(estate.pools.length, 'pool')}, ${estate.sims.length - newcomers.size} Active SIMs taken over`,
+    () => setUp(play, cycle.startsAt),
+  )
+  await activateSims(play, ids, { reporter, signal })
+  const mapping = kept ?? (await mapNow(play, cycle))
+  if (hasMonthEnd) await beginMonth(play, ids, mapping, { reporter, signal })
+
+  const sims = estate.sims.filter(({ iccid }) => !newcomers.has(iccid))
+  const usage = makeUsage(sims, mapping)
+  await replayUsage(play, usage, mapping, { reporter, signal })
+  if (hasMonthEnd) {
+    await awaitMonthEnd(play, mapping, reporter, signal)
+    await setSchedule(play, 'pause', signal)
+  }
   await awaitRest(play, reporter, signal)
 
-  reporter.heading(`What came of it, read back through the interfaces (cycle ${mapping.cycle.key})`)
-  printSummary(await summarise(play, mapping, rows.length), reporter)
+  if (!hasMonthEnd) await showFirstAlert(play, reporter)
+  reporter.heading('What came of it, read back through the interfaces')
+  printSummary(await summarise(play, mapping, usage.length), reporter)
   reporter.say('')
-  reporter.say("The tenant's Schedule is paused, so that no more cycles of 5 minutes are billed. To let it go on:")
-  reporter.say(`  ${dataDirWord(play.dataDir)}npx simherd schedule resume --tenant ${play.progress.tenantId}`)
+  for (const line of whatNext(play, mapping)) reporter.say(line)
 }
 
-const clock = (at: number) => `${new Date(at).toISOString().slice(11, 19)} UTC`
-const dataDirWord = (dataDir: string) => (dataDir === `${process.cwd()}/.data` ? '' : `DATA_DIR=${dataDir} `)
+const text = (at: number) => new Date(at).toISOString()
+
+function whatNext({ dataDir, progress: { tenantId }, script }: Play, { cycle }: Mapping): string[] {
+  const simherd = `${dataDir === `${process.cwd()}/.data` ? '' : `DATA_DIR=${dataDir} `}npx simherd`
+  if (!script.hasMonthEnd) {
+    return [
+      `What this cycle will cost:  ${simherd} cycles plan --tenant ${tenantId}`,
+      'A month end in 2 minutes:   npm start -- --demo=month-end',
+    ]
+  }
+  return [
+    `The statement:  ${simherd} cycles statement ${cycle.key} --tenant ${tenantId}`,
+    "The tenant's Schedule is paused, so that no more cycles of 2 minutes are billed. To let it go on:",
+    `  ${simherd} schedule resume --tenant ${tenantId}`,
+  ]
+}
 
 /** The mapping of an interrupted demonstration. Undefined if its cycle ended before anything was counted. */
 async function keptMapping({ note, internal }: Play, reporter: Reporter): Promise<Mapping | undefined> {
-  const { mapping } = await note({})
+  const { mapping, posted } = await note({})
   if (mapping === null) return undefined
   const cycles = await responseOf(internal.GET('/internal/cycles'))
-  const counted = cycles.find(({ key }) => key === mapping.cycle.key)?.recordsAccepted ?? 0
-  if (counted === 0 && Date.now() > mapping.onto.to) return undefined
-  reporter.say(`The demonstration goes on where it stopped, in cycle ${mapping.cycle.key}.`)
+  const isCounted = (cycles.find(({ key }) => key === mapping.cycle.key)?.recordsAccepted ?? 0) > 0
+  if (posted === 0 && !isCounted && Date.now() > mapping.delivery.to) return undefined
+  reporter.say('The demonstration goes on where it stopped.')
   return mapping
 }
 
-/** Activates the SIMs and chooses the cycle. Stores both ends of the mapping before the first record. */
-async function begin(play: Play, ids: SetUp, { reporter, signal }: Reporting): Promise<Mapping> {
-  await activateSims(play, demoEstate(), ids, { reporter, signal })
-  const now = Date.now()
-  const { cycle, waitMs } = chooseCycle(DEMO_CYCLE, now)
+/** Chooses the cycle, and waits for it. */
+async function awaitCycle(play: Play, { reporter, signal }: Reporting): Promise<Mapping['cycle']> {
+  const { cycle, waitMs } = play.script.choose(play.progress.billingCycle, Date.now())
   if (waitMs > 0) {
-    reporter.say(
-      `Less than two minutes of this cycle are left: waiting ${span(waitMs)} for the next one, ${cycle.key}.`,
+    await reporter.step({ doing: 'waiting for the next cycle', done: 'the next cycle has begun' }, () =>
+      sleep(waitMs, undefined, { signal }),
     )
   }
-  const mapping = mapOnto(cycle, now, FILE_MONTH)
-  await play.note({ mapping, changesQueued: false, posted: 0, answered: { accepted: 0, duplicates: 0, rejected: 0 } })
+  return cycle
+}
+
+/** Stores the mapping before the first record. */
+async function mapNow(play: Play, cycle: Mapping['cycle']): Promise<Mapping> {
+  const mapping = play.script.map(cycle, Date.now())
+  await play.note({ mapping, ...NOTHING_DELIVERED })
   return mapping
+}
+
+/** What a month needs that ends within minutes: its Schedule, its changes, and no alert of a feed that falls silent. */
+async function beginMonth(play: Play, ids: Parameters<typeof queueChanges>[1], mapping: Mapping, on: Reporting) {
+  await setSchedule(play, 'resume', on.signal)
+  const silence = {
+    rule: 'usage-feed-silent',
+    lasts: 'P30D',
+    reason: 'The demonstration delivers no usage after its month',
+  }
+  const params = idempotent(`demo/${play.progress.tenantId}/silence`)
+  await responseOf(play.internal.POST('/internal/silences', { body: silence, params }))
+  const { changesQueued } = await play.note({})
+  if (changesQueued || Date.now() >= mapping.cycle.endsAt) return
+  await queueChanges(play, ids, on.reporter)
+  await play.note({ changesQueued: true })
 }
 
 /** How often to try. A worker's sweep makes the Schedule of a new tenant within seconds. */

@@ -1,15 +1,16 @@
 /** Decides whether to play the demonstration, and for which tenant. */
 
 import type { InternalClient, PublicClient } from '../../adapters/rest/client.ts'
-import { demoEstate } from '../../examples/estate.ts'
 import { openInternalClient, openPublicClient, ProblemResponse, responseOf } from '../service.ts'
 import type { Stack } from '../stack-file.ts'
 import { type DemoProgress, newProgress, readProgress, writeProgress } from './progress.ts'
+import { cycleScript, monthEndScript, type Script } from './scripts.ts'
 
-/** The billing cycle of the demonstration: five minutes, as an ISO 8601 duration. */
-export const DEMO_CYCLE = 'PT5M'
+/** Which demonstration to play: `once` if it has not been played, `month-end` that of the month end. */
+export type WantedDemo = boolean | 'once' | 'month-end'
 
 export interface Play {
+  readonly script: Script
   readonly progress: DemoProgress
   /** Changes the stored progress, and writes it. */
   readonly note: (change: Partial<DemoProgress>) => Promise<DemoProgress>
@@ -36,12 +37,13 @@ interface DemoOptions {
   readonly dataDir: string
   /** Tenants that existed before. */
   readonly tenants: readonly string[]
-  readonly wanted: boolean | 'once'
+  readonly wanted: WantedDemo
 }
 
 /** Decides, and makes the tenant if needed. Safe to run again after a crash. */
 export async function prepareDemo({ stack, dataDir, tenants, wanted }: DemoOptions): Promise<Preparation> {
-  const kept = await readProgress(dataDir)
+  const script = wanted === 'month-end' ? monthEndScript() : cycleScript()
+  const kept = await readProgress(dataDir, script.file)
   const known = kept !== undefined && tenants.includes(kept.tenantId) ? kept : undefined
   if (known === undefined) {
     const nothing = { tenantId: null, tenantKey: null, state: null, play: undefined }
@@ -52,48 +54,51 @@ export async function prepareDemo({ stack, dataDir, tenants, wanted }: DemoOptio
         why: 'The database is not empty: no demonstration. "npm start -- --demo" plays it for a tenant of its own.',
       }
     }
-    return toPlay(await keep(dataDir, newProgress(await makeTenant(stack))), stack, dataDir)
+    return toPlay(newProgress(await makeTenant(stack, script)), { script, stack, dataDir })
   }
 
   const tenantKey = await validKey(known, stack)
   const progress = { ...known, tenantKey }
-  await writeProgress(dataDir, progress)
+  await writeProgress(dataDir, script.file, progress)
   const left = { tenantId: progress.tenantId, tenantKey, state: progress.state, play: undefined }
   if (wanted === false) return { ...left, why: '' }
-  if (progress.state === 'done' && wanted === 'once') {
+  if (progress.state === 'done' && !script.hasMonthEnd) {
     return {
       ...left,
-      why: 'The demonstration has been played. "npm start -- --demo" plays it once more, "-- --fresh" from nothing.',
+      why: 'The demonstration has been played. "npm start -- --fresh" plays it from nothing, "-- --demo=month-end" plays a month end.',
     }
   }
   const again = progress.state === 'done' ? newProgress(progress) : { ...progress, state: 'running' as const }
-  return toPlay(await keep(dataDir, again), stack, dataDir)
+  return toPlay(again, { script, stack, dataDir })
 }
 
-async function keep(dataDir: string, progress: DemoProgress): Promise<DemoProgress> {
-  await writeProgress(dataDir, progress)
-  return progress
-}
+type Place = Pick<Play, 'script' | 'stack' | 'dataDir'>
 
-function toPlay(first: DemoProgress, stack: Stack, dataDir: string): Preparation {
+async function toPlay(first: DemoProgress, { script, stack, dataDir }: Place): Promise<Preparation> {
+  await writeProgress(dataDir, script.file, first)
   let progress: DemoProgress = { ...first }
   const { tenantId, tenantKey } = progress
   const note = async (change: Partial<DemoProgress>) => {
     progress = { ...progress, ...change }
-    await writeProgress(dataDir, progress)
+    await writeProgress(dataDir, script.file, progress)
     return progress
   }
   const api = openPublicClient({ url: stack.apiUrl, key: tenantKey })
   const internal = openInternalClient({ url: stack.internalUrl, key: stack.operatorKey, tenantId })
-  return { tenantId, tenantKey, state: 'running', why: '', play: { progress, note, api, internal, stack, dataDir } }
+  return {
+    tenantId,
+    tenantKey,
+    state: 'running',
+    why: '',
+    play: { script, progress, note, api, internal, stack, dataDir },
+  }
 }
 
-async function makeTenant(stack: Stack) {
+async function makeTenant(stack: Stack, { estate, ...script }: Script) {
   const platform = openInternalClient({ url: stack.internalUrl, key: stack.operatorKey })
-  const { tenant } = demoEstate()
-  const body = { ...tenant, billingCycle: DEMO_CYCLE }
-  const { id, key } = await responseOf(platform.POST('/internal/tenants', { body }))
-  return { tenantId: id, tenantKey: key }
+  const billingCycle = script.billingCycle(Date.now())
+  const { id, key } = await responseOf(platform.POST('/internal/tenants', { body: { ...estate.tenant, billingCycle } }))
+  return { tenantId: id, tenantKey: key, billingCycle }
 }
 
 /** The tenant's key of the last run if it is still valid, else a new one. */

@@ -1,12 +1,12 @@
 /** Queues the changes for the month's end: moves, tariffs, and returned SIMs. */
-import type { Estate } from '../../examples/estate.ts'
 import type { Reporter } from '../reporter.ts'
 import { ProblemResponse, responseOf } from '../service.ts'
 import type { Play } from './prepare.ts'
 import { idOf, type SetUp } from './set-up.ts'
 
 /** Queues the changes. Safe to repeat: queueing the same change again does no harm. */
-export async function queueChanges(play: Play, estate: Estate, ids: SetUp, reporter: Reporter): Promise<void> {
+export async function queueChanges(play: Play, ids: SetUp, reporter: Reporter): Promise<void> {
+  const { estate } = play.script
   const sims = new Map<string, number>()
   for (const { iccid } of estate.monthEnd) {
     const sim = play.api.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: iccid } } })

@@ -1,24 +1,27 @@
-/** Step 2: delivers the month's usage as time passes, in the carrier's order of delivery. */
+/** Delivers the usage day by day, in the carrier's order of delivery. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { counted } from '../../domain/quantity.ts'
+import { SimStatus } from '../../domain/codes.ts'
+import { count, counted } from '../../domain/quantity.ts'
 import { type Reporting, span } from '../reporter.ts'
 import { delivered, responseOf } from '../service.ts'
 import { deliveryTimes } from './mapping.ts'
 import { newsOf } from './news.ts'
+import { allOf } from './pages.ts'
 import type { Play } from './prepare.ts'
 import type { Mapping } from './progress.ts'
-import { asDelivery, type UsageRow } from './usage-file.ts'
+import { asDelivery, type MadeUsage } from './usage.ts'
 
 const DELIVER_EVERY_MS = 1000
-/** Most rows in one delivery, even if an interrupted demonstration has much to catch up on. */
-const MOST_ROWS = 2000
-const REPORT_EVERY_MS = 10_000
+/** Most records in one delivery, even if an interrupted demonstration has much to catch up on. */
+const MOST_RECORDS = 2000
+const REPORT_EVERY_MS = 5000
+const DAY_MS = 86_400_000
 
 /**
- * The due rows: those after the posted ones, up to `now`, at most `most`.
+ * The due records: those after the posted ones, up to `now`, at most `most`.
  *
- * @returns the end of the rows, exclusive
+ * @returns their end, exclusive
  */
 export function dueUpTo(times: readonly number[], posted: number, now: number, most: number): number {
   let end = posted
@@ -27,56 +30,78 @@ export function dueUpTo(times: readonly number[], posted: number, now: number, m
 }
 
 /**
- * Delivers the rest of the file. Safe to interrupt and repeat: a delivery that was taken in but not noted is sent
- * again, and its records count once.
+ * Delivers the rest of the usage, but none of suspended SIMs: their carrier lets no data through. Safe to interrupt and
+ * repeat: a delivery that was taken in but not noted is sent again, and its records count once.
  */
 export async function replayUsage(
   play: Play,
-  rows: readonly UsageRow[],
+  usage: readonly MadeUsage[],
   mapping: Mapping,
   { reporter, signal }: Reporting,
 ): Promise<void> {
   const times = deliveryTimes(
     mapping,
-    rows.map(({ at }) => at),
+    usage.map(({ at }) => at),
   )
   const news = await newsOf(play.api, reporter)
-  let { posted, answered } = await play.note({})
+  let { posted } = await play.note({})
   let toldAt = Number.NEGATIVE_INFINITY
-  while (posted < rows.length) {
+  while (posted < usage.length) {
     signal.throwIfAborted()
-    const end = dueUpTo(times, posted, Date.now(), MOST_ROWS)
+    const end = dueUpTo(times, posted, Date.now(), MOST_RECORDS)
     if (end > posted) {
-      const { bytes, headers } = await asDelivery(rows.slice(posted, end), mapping)
-      const csv = { body: '', ...delivered(bytes, headers), signal }
-      const answer = await responseOf(play.internal.POST('/internal/usage', csv))
-      const [fault] = answer.rejected
-      if (fault !== undefined)
-        reporter.warn(`${counted(answer.rejectedCount, 'record')} rejected: ${fault.code}, ${fault.detail}`)
-      answered = {
-        accepted: answered.accepted + answer.accepted,
-        duplicates: answered.duplicates + answer.duplicates,
-        rejected: answered.rejected + answer.rejectedCount,
-      }
+      await deliver(play, usage.slice(posted, end), end, { reporter, signal })
       posted = end
-      await play.note({ posted, answered })
     }
     if (performance.now() - toldAt > REPORT_EVERY_MS) {
       toldAt = performance.now()
-      reporter.say(progress(posted, rows, mapping))
+      reporter.say(progress(usage.slice(0, posted), usage.length, mapping))
       await news()
     }
     const behind = (times[posted] ?? 0) <= Date.now()
-    if (posted < rows.length && !behind) await sleep(DELIVER_EVERY_MS, undefined, { signal })
+    if (posted < usage.length && !behind) await sleep(DELIVER_EVERY_MS, undefined, { signal })
   }
-  reporter.say(progress(posted, rows, mapping))
+  reporter.say(progress(usage, usage.length, mapping))
   await news()
+  const { withheld } = await play.note({})
+  if (withheld === 0) return
+  const suspended = await suspendedSims(play)
+  reporter.say(
+    `${counted(withheld, 'record')} of ${counted(suspended.size, 'suspended SIM')} not delivered: a suspended SIM uses no data`,
+  )
 }
 
-function progress(posted: number, rows: readonly UsageRow[], mapping: Mapping): string {
-  const row = rows[Math.max(0, posted - 1)]
-  const day = row === undefined ? '' : new Date(row.at).toISOString().slice(0, 10)
-  const left = Math.max(0, mapping.onto.to - Date.now())
-  const percent = rows.length === 0 ? 100 : Math.floor((posted / rows.length) * 100)
-  return `${day}  ${posted.toLocaleString('en-US')} of ${rows.length.toLocaleString('en-US')} records (${percent} %), ${span(left)} to go`
+async function deliver(play: Play, due: readonly MadeUsage[], posted: number, { reporter, signal }: Reporting) {
+  const suspended = await suspendedSims(play)
+  const sent = due.filter(({ record }) => !suspended.has(record.iccid))
+  const { answered, withheld } = await play.note({})
+  const counts = { ...answered }
+  if (sent.length > 0) {
+    const { bytes, headers } = await asDelivery(sent)
+    const csv = { body: '', ...delivered(bytes, headers), signal }
+    const answer = await responseOf(play.internal.POST('/internal/usage', csv))
+    const [fault] = answer.rejected
+    if (fault !== undefined) {
+      reporter.warn(`${counted(answer.rejectedCount, 'record')} rejected: ${fault.code}, ${fault.detail}`)
+    }
+    counts.accepted += answer.accepted
+    counts.duplicates += answer.duplicates
+    counts.rejected += answer.rejectedCount
+  }
+  await play.note({ posted, withheld: withheld + due.length - sent.length, answered: counts })
+}
+
+async function suspendedSims({ api }: Play): Promise<ReadonlySet<string>> {
+  const sims = await allOf((query) =>
+    responseOf(api.GET('/api/sims', { params: { query: { ...query, status: SimStatus.Suspended } } })),
+  )
+  return new Set(sims.map(({ iccid }) => iccid))
+}
+
+function progress(posted: readonly MadeUsage[], all: number, { made, onto, delivery }: Mapping): string {
+  const at = posted.reduce((latest, one) => Math.max(latest, one.at), onto.from)
+  const days = (made.to - made.from) / DAY_MS
+  const day = Math.min(days, 1 + Math.floor(((at - onto.from) / (onto.to - onto.from)) * days))
+  const left = span(Math.max(0, delivery.to - Date.now()))
+  return `day ${day} of ${days}  ${count(posted.length)} of ${count(all)} records, ${left} to go`
 }

@@ -1,8 +1,12 @@
-/** Makes the demonstration's estate through the interfaces: tariffs, pools, SIMs. Keeps existing objects unchanged. */
+/**
+ * Makes the demonstration's estate through the interfaces: tariffs, pools, SIMs. Most SIMs are in use, and are taken over.
+ * Keeps existing objects unchanged.
+ */
 
 import { idempotent, type PublicClient } from '../../adapters/rest/client.ts'
+import { SimStatus } from '../../domain/codes.ts'
 import { counted } from '../../domain/quantity.ts'
-import type { Estate, EstateSim } from '../../examples/estate.ts'
+import type { EstateSim } from '../../examples/estate.ts'
 import { responseOf } from '../service.ts'
 import { allOf } from './pages.ts'
 import type { Play } from './prepare.ts'
@@ -13,7 +17,9 @@ export interface SetUp {
   readonly pools: ReadonlyMap<string, number>
 }
 
-export async function setUp({ api, internal, progress }: Play, estate: Estate): Promise<SetUp> {
+/** @param activatedAt of the SIMs that are taken over, in epoch milliseconds */
+export async function setUp({ api, internal, progress, script }: Play, activatedAt: number): Promise<SetUp> {
+  const { estate, newcomers } = script
   const keyed = (what: string) => idempotent(`demo/${progress.tenantId}/${what}`)
 
   const offered = await responseOf(api.GET('/api/tariffs'))
@@ -35,7 +41,10 @@ export async function setUp({ api, internal, progress }: Play, estate: Estate): 
   }
 
   const known = new Set((await allSims(api)).map(({ iccid }) => iccid))
-  const sims = estate.sims.filter(({ iccid }) => !known.has(iccid)).map(asDelivered)
+  const ids = { tariffs, pools }
+  const sims = estate.sims
+    .filter(({ iccid }) => !known.has(iccid))
+    .map((sim) => (newcomers.has(sim.iccid) ? asDelivered(sim) : inUse(sim, ids, activatedAt)))
   if (sims.length > 0) {
     const params = keyed(`sims/${sims.length}`)
     const { rejected } = await responseOf(internal.POST('/internal/sims', { body: { sims }, params }))
@@ -43,7 +52,7 @@ export async function setUp({ api, internal, progress }: Play, estate: Estate): 
     if (first !== undefined)
       throw new Error(`${counted(rejected.length, 'SIM')} refused, the first one: ${first.detail}`)
   }
-  return { tariffs, pools }
+  return ids
 }
 
 /** Reads every SIM of the tenant. */
@@ -51,6 +60,19 @@ export const allSims = (api: PublicClient) => allOf((query) => responseOf(api.GE
 
 /** SIMs arrive unprovisioned. Pool, tariff and the behaviour of their devices are not part of the delivery. */
 const asDelivered = ({ device: _device, pool: _pool, tariff: _tariff, ...sim }: EstateSim) => sim
+
+const inUse = (sim: EstateSim, ids: SetUp, activatedAt: number) => ({
+  ...asDelivered(sim),
+  ...assignmentOf(sim, ids),
+  status: SimStatus.Active,
+  activatedAt: new Date(activatedAt).toISOString(),
+})
+
+/** Where a SIM of the estate belongs: its pool and its own tariff. */
+export const assignmentOf = ({ pool, tariff }: Pick<EstateSim, 'pool' | 'tariff'>, ids: SetUp) => ({
+  ...(pool === null ? {} : { poolId: idOf(ids.pools, pool) }),
+  ...(tariff === null ? {} : { tariffId: idOf(ids.tariffs, tariff) }),
+})
 
 export function idOf(ids: ReadonlyMap<string, number>, key: string): number {
   const id = ids.get(key)

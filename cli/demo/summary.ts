@@ -1,4 +1,4 @@
-/** Step 7: the result. Every figure is read back through the interfaces. */
+/** The result. Every figure is read back through the interfaces. */
 
 import type { components, operations } from '../../adapters/rest/internal.d.ts'
 import type { Reporter } from '../reporter.ts'
@@ -23,15 +23,16 @@ export interface Block {
   readonly rows: readonly (readonly Cell[])[]
 }
 
-export async function summarise(play: Play, mapping: Mapping, rowsInFile: number): Promise<Block[]> {
+/** @param made how many records were made of the time up to now */
+export async function summarise(play: Play, mapping: Mapping, made: number): Promise<Block[]> {
   const counts = await responseOf(play.internal.GET('/internal/counts'))
   const cycles = await responseOf(play.internal.GET('/internal/cycles'))
   const workflows = await allOf((query) => responseOf(play.internal.GET('/internal/workflows', { params: { query } })))
   const cycle = cycles.find(({ key }) => key === mapping.cycle.key)
-  const { answered, posted } = await play.note({})
+  const { answered, withheld } = await play.note({})
   return [
     { title: 'SIMs', head: ['status', 'SIMs'], rows: Object.entries(counts.simsByStatus) },
-    records({ rowsInFile, posted, answered, cycle }),
+    records({ made, withheld, answered, cycle }),
     { title: 'Tickets', head: ['status', 'tickets'], rows: Object.entries(counts.ticketsByStatus) },
     log(counts.logByRule),
     { title: 'E-mails', head: ['status', 'e-mails'], rows: Object.entries(counts.mailsByStatus) },
@@ -40,20 +41,20 @@ export async function summarise(play: Play, mapping: Mapping, rowsInFile: number
 }
 
 function records(from: {
-  readonly rowsInFile: number
-  readonly posted: number
+  readonly made: number
+  readonly withheld: number
   readonly answered: DemoProgress['answered']
   readonly cycle: Cycle | undefined
 }): Block {
-  const { rowsInFile, posted, answered, cycle } = from
+  const { made, withheld, answered, cycle } = from
   return {
     title: 'Usage records',
     head: ['', 'records'],
     rows: [
-      ['in the file', rowsInFile],
-      ['sent', posted],
+      ['made by the devices', made],
+      ['not delivered: SIM suspended', withheld],
       ['counted in the cycle', cycle?.recordsAccepted ?? 0],
-      ['sent before (counted once)', cycle?.recordsDuplicate ?? 0],
+      ['delivered twice (counted once)', cycle?.recordsDuplicate ?? 0],
       ['rejected', answered.rejected],
     ],
   }

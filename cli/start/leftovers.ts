@@ -29,7 +29,18 @@ export async function endLeftovers(dataDir: string, reporter: Reporter): Promise
 }
 
 /** The files of `start` in its data folder. Other files there are left alone. */
-const OURS = ['postgres', 'temporal', 'mails', 'carrier', 'logs', 'stack.json', 'keys.json', 'demo.json', 'ports.json']
+const OURS = [
+  'postgres',
+  'temporal',
+  'mails',
+  'carrier',
+  'logs',
+  'stack.json',
+  'keys.json',
+  'demo.json',
+  'demo-month-end.json',
+  'ports.json',
+]
 
 /** Deletes the data of earlier starts. */
 export async function deleteData(dataDir: string): Promise<void> {

@@ -15,7 +15,7 @@ import { makeOwnFolder, makeWayToDatabase } from '../../stack/make-own-folder.ts
 import { claimFolder } from '../../stack/pids.ts'
 import { migrate } from '../../store/migrate/migrate.ts'
 import { playDemo } from '../demo/play.ts'
-import { prepareDemo } from '../demo/prepare.ts'
+import { prepareDemo, type WantedDemo } from '../demo/prepare.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { createReporter, type Reporter } from '../reporter.ts'
 import { removeStack, type Stack, type StackFile, stackFile } from '../stack-file.ts'
@@ -31,8 +31,7 @@ export interface StartOptions {
   readonly fresh: boolean
   /** Operator keys may be made in a database of the operator's own. */
   readonly bootstrap: boolean
-  /** `once`: only if it has not been played to its end. */
-  readonly demo: boolean | 'once'
+  readonly demo: WantedDemo
   readonly verbose: boolean
   readonly inboxPort?: number
   readonly temporalUiPort?: number

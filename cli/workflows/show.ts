@@ -14,13 +14,17 @@ interface ShowFlags extends OutputFlags {
 
 const HISTORY_LINK = /<([^>]+)>; rel="history"/
 
+/** Address of a run's page in Temporal's web interface, as the service answers it; null without one. */
+export const historyUrlOf = ({ headers }: Response): string | null =>
+  HISTORY_LINK.exec(headers.get('link') ?? '')?.[1] ?? null
+
 /** Prints a workflow: its state, finished steps, waits, and failing activities. */
 export async function showWorkflow(settings: Settings, workflowId: string, flags: ShowFlags): Promise<void> {
   await askService({ settings, tenantId: tenantOf(workflowId, flags.tenant) }, async (service) => {
     const answered = await service.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } })
     const run = await responseOf(Promise.resolve(answered))
     const pending = run.status === 'running' ? await askPending(service, workflowId) : undefined
-    const historyUrl = HISTORY_LINK.exec(answered.response.headers.get('link') ?? '')?.[1] ?? null
+    const historyUrl = historyUrlOf(answered.response)
     printAnswer(flags, { ...run, pending: pending ?? null, historyUrl }, () =>
       runLines(run, { historyUrl, ...dropUndefined({ pending }) }),
     )

@@ -9,8 +9,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../stack/free-port.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** SIMs of the demonstration's estate (examples/estate.ts). */
-const SIMS = 300
+/** SIMs of the demonstration (cli/demo/scripts.ts), and those of them that workflows activate. */
+const [SIMS, NEWCOMERS] = [300, 30]
 
 let folder: string
 let env: Record<string, string | undefined>
@@ -87,8 +87,12 @@ describe('npm start', () => {
 
     expect(stack.demo, output).toBe('done')
     expect(output).not.toMatch(/fail(ed|ure)|did not|in vain/i)
-    expect(output).toMatch(new RegExp(`activated +${SIMS}\\b`))
-    expect(output).toMatch(/in the file +50,?542\b/)
+    expect(output).toMatch(new RegExp(`activated +${NEWCOMERS}\\b`))
+    expect(output).toMatch(/records? of \d+ suspended SIMs not delivered/)
+    const [, mail = '', workflow = ''] = /its mail +(\S+)\n +its workflow +(\S+)\n/.exec(output) ?? []
+    expect((await fetch(mail)).status).toBe(200)
+    expect(workflow).toMatch(/\/workflows\/suspend-on-overage%3A\S+\/history$/)
+    expect(output).toMatch(/sim-overage, version 1, stage enforce: holds/)
     const looked = await doctor()
     expect(looked.said).not.toContain('✗')
     expect(looked.said).toMatch(/✓ API +ready/)
@@ -101,14 +105,17 @@ describe('npm start', () => {
     expect(after.exitCode).toBe(0)
   })
 
-  test('goes on with its data on a second start', async () => {
-    const again = start()
+  test('goes on with its data on a second start, and plays a month end', async () => {
+    const again = start('--demo=month-end')
     await again.up()
-    const { apiUrl, tenantKey, demo } = JSON.parse(await readFile(join(folder, 'data', 'stack.json'), 'utf8'))
+    const { apiUrl, demo } = JSON.parse(await readFile(join(folder, 'data', 'stack.json'), 'utf8'))
+    const { tenantKey } = JSON.parse(await readFile(join(folder, 'data', 'demo.json'), 'utf8'))
     const response = await fetch(`${apiUrl}/api/sims`, { headers: { authorization: `Bearer ${tenantKey}` } })
 
-    expect(demo).toBe('done')
+    expect(demo, again.said()).toBe('done')
     expect(await response.json()).toMatchObject({ pagination: { totalItems: SIMS } })
+    expect(again.said()).toContain('month end: changes applied, suspended SIMs back, statement made')
+    expect(again.said()).not.toMatch(/fail(ed|ure)|did not|in vain/i)
     await again.end()
     expectEndedInOrder(again.said())
   })
