@@ -60,14 +60,28 @@ interface Group {
   readonly ownTariff?: { readonly key: string; readonly count: number }
 }
 
+type Kind = Pick<Group, 'pool' | 'tag' | 'profile' | 'shareBytes' | 'usual'>
+
+const METERS: Kind = {
+  pool: 'households',
+  tag: 'meter',
+  profile: 'meter',
+  shareBytes: 100 * MB,
+  usual: [0.15, 0.85],
+}
+const VANS: Kind = { pool: 'vans', tag: 'van', profile: 'van', shareBytes: 500 * MB, usual: [0.35, 0.74] }
+const CHARGERS: Kind = {
+  pool: 'chargers',
+  tag: 'charger',
+  profile: 'charger',
+  shareBytes: 2 * GB,
+  usual: [0.6, 0.74],
+}
+
 const GROUPS: readonly Group[] = [
   {
-    pool: 'households',
-    tag: 'meter',
-    profile: 'meter',
+    ...METERS,
     count: 100,
-    shareBytes: 100 * MB,
-    usual: [0.15, 0.85],
     over: [1.4, 1.12, 1.2, 1.3, 1.55, 1.9, 2.6, 4.2, 7.5, 0.94, 0.97],
     silent: [0, 0, 5, 8, 11],
     exempt: true,
@@ -75,12 +89,8 @@ const GROUPS: readonly Group[] = [
     ownTariff: { key: 'router', count: 4 },
   },
   {
-    pool: 'vans',
-    tag: 'van',
-    profile: 'van',
+    ...VANS,
     count: 60,
-    shareBytes: 500 * MB,
-    usual: [0.35, 0.74],
     over: [5.5, 5.2, 5.6, 5.9, 6.2, 6.7, 7.1, 7.6, 8.8, 0.86, 0.93],
     silent: [9],
     exempt: true,
@@ -117,12 +127,8 @@ const GROUPS: readonly Group[] = [
     silent: [],
   },
   {
-    pool: 'chargers',
-    tag: 'charger',
-    profile: 'charger',
+    ...CHARGERS,
     count: 20,
-    shareBytes: 2 * GB,
-    usual: [0.6, 0.74],
     over: [2.2, 3.4],
     silent: [],
   },
@@ -150,36 +156,9 @@ const GROUPS: readonly Group[] = [
 ]
 
 const DEPOT_GROUPS: readonly Group[] = [
-  {
-    pool: 'households',
-    tag: 'meter',
-    profile: 'meter',
-    count: 10,
-    shareBytes: 100 * MB,
-    usual: [0.15, 0.85],
-    over: [1.4, 2.6],
-    silent: [],
-  },
-  {
-    pool: 'vans',
-    tag: 'van',
-    profile: 'van',
-    count: 6,
-    shareBytes: 500 * MB,
-    usual: [0.35, 0.74],
-    over: [5.5],
-    silent: [],
-  },
-  {
-    pool: 'chargers',
-    tag: 'charger',
-    profile: 'charger',
-    count: 4,
-    shareBytes: 2 * GB,
-    usual: [0.6, 0.74],
-    over: [],
-    silent: [],
-  },
+  { ...METERS, count: 10, over: [1.4, 2.6], silent: [] },
+  { ...VANS, count: 6, over: [5.5], silent: [] },
+  { ...CHARGERS, count: 4, over: [], silent: [] },
 ]
 
 const padded = (n: number, length: number) => String(n).padStart(length, '0')
