@@ -1,6 +1,7 @@
 /**
- * Where links in mails lead: GET shows what a link would do, POST does it, or takes it back (`?undo=`). A GET changes nothing, because mail servers open
- * links to look at them. They take no API key: the token is the permission (decision 0049).
+ * Where links in mails lead: GET shows what a link would do, POST does it, or takes it back (`?undo=`). A GET changes
+ * nothing, because mail servers open links to look at them. They take no API key: the token is the permission (decision
+ * 0049).
  */
 import rateLimit from '@fastify/rate-limit'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -28,8 +29,9 @@ const MOST_DETAIL = 1000
 const ACTIONS = { ack: 'acknowledgeAlert', mute: 'addSilence', unsubscribe: 'changeNotices' } as const
 const UNDO_ACTIONS = { ...ACTIONS, mute: 'endSilence' } as const
 
-/** Takes back; the value is the lowest level of alerts that are mailed again. */
-const Undo = Type.Object({ undo: Type.Optional(codeSchema(LogLevel, 'Log level')) })
+/** Takes back; the value is the lowest level of alerts that are mailed again. From Critical on would take nothing back. */
+const { Info, Warning } = LogLevel
+const Undo = Type.Object({ undo: Type.Optional(codeSchema({ Info, Warning }, 'Log level')) })
 
 /** A link that does nothing: it was not made here, or its time is over. */
 class RefusedLink extends Error {

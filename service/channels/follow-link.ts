@@ -24,7 +24,6 @@ import { changeNotices } from './change-notices.ts'
 type LinkStatus = 'open' | 'done' | 'undone' | 'over'
 
 interface ForTenant {
-  readonly tenantId: string
   readonly tenantName: string
   readonly status: LinkStatus
 }
@@ -61,7 +60,7 @@ export type LinkOutlook =
 export async function readLink(tx: TenantTx, link: Link): Promise<LinkOutlook | undefined> {
   const tenant = await findTenant(tx)
   if (tenant === undefined) return undefined
-  const known = { tenantId: tenant.id, tenantName: tenant.name }
+  const known = { tenantName: tenant.name }
   if (link.purpose === 'unsubscribe') return { ...known, purpose: 'unsubscribe', ...(await unsubscribed(tx)) }
   const label = await labelOf(tx, link)
   const isGone = label === undefined
