@@ -9,7 +9,7 @@ import { deliveryTimes } from './mapping.ts'
 import { newsOf } from './news.ts'
 import { allOf } from './pages.ts'
 import type { Play } from './prepare.ts'
-import type { Mapping } from './progress.ts'
+import type { DemoProgress, Mapping } from './progress.ts'
 import { asDelivery, type MadeUsage } from './usage.ts'
 
 const DELIVER_EVERY_MS = 1000
@@ -44,15 +44,14 @@ export async function replayUsage(
     usage.map(({ at }) => at),
   )
   const news = await newsOf(play.api, reporter)
-  let { posted } = await play.note({})
+  let reached = await play.note({})
   let toldAt = Number.NEGATIVE_INFINITY
-  while (posted < usage.length) {
+  while (reached.posted < usage.length) {
     signal.throwIfAborted()
-    const end = dueUpTo(times, posted, Date.now(), MOST_RECORDS)
-    if (end > posted) {
-      await deliver(play, usage.slice(posted, end), end, { reporter, signal })
-      posted = end
-    }
+    const end = dueUpTo(times, reached.posted, Date.now(), MOST_RECORDS)
+    const due = usage.slice(reached.posted, end)
+    if (due.length > 0) reached = await deliver(play, due, reached, { reporter, signal })
+    const { posted } = reached
     if (performance.now() - toldAt > REPORT_EVERY_MS) {
       toldAt = performance.now()
       reporter.say(progress(usage.slice(0, posted), usage.length, mapping))
@@ -63,7 +62,7 @@ export async function replayUsage(
   }
   reporter.say(progress(usage, usage.length, mapping))
   await news()
-  const { withheld } = await play.note({})
+  const { withheld } = reached
   if (withheld === 0) return
   const suspended = await suspendedSims(play)
   reporter.say(
@@ -71,10 +70,16 @@ export async function replayUsage(
   )
 }
 
-async function deliver(play: Play, due: readonly MadeUsage[], posted: number, { reporter, signal }: Reporting) {
+/** @returns the progress afterwards */
+async function deliver(
+  play: Play,
+  due: readonly MadeUsage[],
+  before: DemoProgress,
+  { reporter, signal }: Reporting,
+): Promise<DemoProgress> {
   const suspended = await suspendedSims(play)
   const sent = due.filter(({ record }) => !suspended.has(record.iccid))
-  const { answered, withheld } = await play.note({})
+  const { answered, withheld } = before
   const counts = { ...answered }
   if (sent.length > 0) {
     const { bytes, headers } = await asDelivery(sent)
@@ -88,7 +93,11 @@ async function deliver(play: Play, due: readonly MadeUsage[], posted: number, { 
     counts.duplicates += answer.duplicates
     counts.rejected += answer.rejectedCount
   }
-  await play.note({ posted, withheld: withheld + due.length - sent.length, answered: counts })
+  return play.note({
+    posted: before.posted + due.length,
+    withheld: withheld + due.length - sent.length,
+    answered: counts,
+  })
 }
 
 async function suspendedSims({ api }: Play): Promise<ReadonlySet<string>> {

@@ -1,6 +1,7 @@
 /** The two demonstrations: their SIMs, their billing cycle and their times. */
 
 import { cycleAt } from '../../domain/time/cycle.ts'
+import { MB } from '../../domain/units.ts'
 import { demoEstate, depotEstate, type Estate, type EstateSim } from '../../examples/estate.ts'
 import { billingCycleAt, type Choice, chooseCycle, mapDays, mapMonth } from './mapping.ts'
 import type { Mapping } from './progress.ts'
@@ -32,7 +33,7 @@ function newcomersOf({ sims }: Estate): ReadonlySet<string> {
     device.runawayAfterDays === null &&
     device.silentAfterDays === null &&
     device.swap === null &&
-    device.monthBytes < 80_000_000
+    device.monthBytes < 80 * MB
   return new Set(
     sims
       .filter(isOrdinary)
