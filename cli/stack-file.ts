@@ -28,6 +28,10 @@ export const Stack = Type.Object({
 export type Stack = Static<typeof Stack>
 export type Pids = Stack['pids']
 
+/** A command as it can be typed: it names the data folder, if that is not `.data` here. @param dataDir absolute */
+export const typed = (dataDir: string, command: string): string =>
+  dataDir === join(process.cwd(), '.data') ? command : `DATA_DIR=${dataDir} ${command}`
+
 const pathOf = (dataDir: string) => join(dataDir, 'stack.json')
 
 export const readStack = (dataDir: string): Promise<Stack | undefined> => readJsonFile(pathOf(dataDir), Stack)

@@ -5,12 +5,14 @@ import { LogLevel } from '../../domain/codes.ts'
 import type { Reporter } from '../reporter.ts'
 import { explained } from '../rules/explained.ts'
 import { responseOf } from '../service.ts'
+import { typed } from '../stack-file.ts'
 import { historyUrlOf } from '../workflows/show.ts'
 import { allOf } from './pages.ts'
 import type { Play } from './prepare.ts'
 
 /** Prints nothing if there was none. */
-export async function showFirstAlert({ api, internal, stack, progress }: Play, reporter: Reporter): Promise<void> {
+export async function showFirstAlert(play: Play, reporter: Reporter): Promise<void> {
+  const { api, internal, stack, progress, dataDir } = play
   const logs = await allOf((query) =>
     responseOf(api.GET('/api/watchdog/logs', { params: { query: { ...query, level: LogLevel.Critical } } })),
   )
@@ -29,7 +31,8 @@ export async function showFirstAlert({ api, internal, stack, progress }: Play, r
     const history = historyUrlOf(run.response)
     if (history !== null) reporter.say(`its workflow   ${history}`)
   }
-  reporter.say(`why            npx simherd rules explain --tenant ${progress.tenantId} --entry ${entryId}`)
+  const explain = `npx simherd rules explain --tenant ${progress.tenantId} --entry ${entryId}`
+  reporter.say(`why            ${typed(dataDir, explain)}`)
   reporter.say('')
   for (const line of explained(explanation)) reporter.say(line)
 }

@@ -1,5 +1,6 @@
 /** The month end, started by the tenant's Schedule when the cycle ends; and the end of all work that is under way. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { counted } from '../../domain/quantity.ts'
 import { monthEndId } from '../../domain/temporal/ids.ts'
 import { wordsOf } from '../failures.ts'
 import type { Reporter } from '../reporter.ts'
@@ -72,7 +73,7 @@ export async function awaitRest(play: Play, reporter: Reporter, signal: AbortSig
   const wait = reporter.step(step, async (note) => {
     const done = await poll(SETTLE_MS, signal, async () => {
       const left = await underWay(play)
-      note(left.map(([what, count]) => `${count} ${what}`).join(', '))
+      note(left.map(([what, n]) => counted(n, what)).join(', '))
       return left.length === 0 ? true : undefined
     })
     if (done === undefined) throw new Error('not everything has ended within a minute')
@@ -90,10 +91,10 @@ async function underWay({ internal, script }: Play): Promise<[what: string, coun
   const workflows = await responseOf(internal.GET('/internal/workflows', running))
   const counts: [string, number][] = [
     // Workflows of suspended SIMs wait for the renewal.
-    ['workflows', script.hasMonthEnd ? workflows.pagination.totalItems : 0],
-    ['tickets', (ticketsByStatus['Pending'] ?? 0) + (ticketsByStatus['Processing'] ?? 0)],
-    ['e-mails', (mailsByStatus['pending'] ?? 0) + due.notices],
-    ['requests', due.requests],
+    ['workflow', script.hasMonthEnd ? workflows.pagination.totalItems : 0],
+    ['ticket', (ticketsByStatus['Pending'] ?? 0) + (ticketsByStatus['Processing'] ?? 0)],
+    ['e-mail', (mailsByStatus['pending'] ?? 0) + due.notices],
+    ['request', due.requests],
   ]
   return counts.filter(([, count]) => count > 0)
 }

@@ -13,6 +13,7 @@ import { counted } from '../../domain/quantity.ts'
 import { wordsOf } from '../failures.ts'
 import { type Reporter, type Reporting, span } from '../reporter.ts'
 import { ProblemResponse, responseOf } from '../service.ts'
+import { typed } from '../stack-file.ts'
 import { activateSims } from './activate.ts'
 import { showFirstAlert } from './first-alert.ts'
 import { awaitMonthEnd, awaitRest } from './month-end.ts'
@@ -36,13 +37,13 @@ export async function playDemo(play: Play, { reporter, signal }: Reporting): Pro
     return 'done'
   } catch (error) {
     if (signal.aborted) {
-      reporter.say('The demonstration is broken off; it goes on with the next "npm start".')
+      reporter.say(`The demonstration is broken off; it goes on with the next "${typed(play.dataDir, 'npm start')}".`)
       return 'running'
     }
     await play.note({ state: 'failed' })
     reporter.warn(`The demonstration failed: ${wordsOf(error)}`)
     reporter.say(
-      `Everything stays up, so that you can look. "npm start" tries to go on, "npm start -- --fresh" begins anew.`,
+      `Everything stays up, so that you can look. "${typed(play.dataDir, 'npm start')}" tries to go on, with "-- --fresh" it begins anew.`,
     )
     return 'failed'
   }
@@ -81,18 +82,18 @@ async function perform(play: Play, { reporter, signal }: Reporting): Promise<voi
 
 const text = (at: number) => new Date(at).toISOString()
 
-function whatNext({ dataDir, progress: { tenantId }, script }: Play, { cycle }: Mapping): string[] {
-  const simherd = `${dataDir === `${process.cwd()}/.data` ? '' : `DATA_DIR=${dataDir} `}npx simherd`
-  if (!script.hasMonthEnd) {
+function whatNext(play: Play, { cycle }: Mapping): string[] {
+  const { tenantId } = play.progress
+  if (!play.script.hasMonthEnd) {
     return [
-      `What this cycle will cost:  ${simherd} cycles plan --tenant ${tenantId}`,
-      'A month end in 2 minutes:   npm start -- --demo=month-end',
+      `What this cycle will cost:  ${typed(play.dataDir, `npx simherd cycles plan --tenant ${tenantId}`)}`,
+      `A month end in 2 minutes:   ${typed(play.dataDir, 'npm start -- --demo=month-end')}`,
     ]
   }
   return [
-    `The statement:  ${simherd} cycles statement ${cycle.key} --tenant ${tenantId}`,
+    `The statement:  ${typed(play.dataDir, `npx simherd cycles statement ${cycle.key} --tenant ${tenantId}`)}`,
     "The tenant's Schedule is paused, so that no more cycles of 2 minutes are billed. To let it go on:",
-    `  ${simherd} schedule resume --tenant ${tenantId}`,
+    `  ${typed(play.dataDir, `npx simherd schedule resume --tenant ${tenantId}`)}`,
   ]
 }
 

@@ -2,7 +2,7 @@
 
 import type { InternalClient, PublicClient } from '../../adapters/rest/client.ts'
 import { openInternalClient, openPublicClient, ProblemResponse, responseOf } from '../service.ts'
-import type { Stack } from '../stack-file.ts'
+import { type Stack, typed } from '../stack-file.ts'
 import { type DemoProgress, newProgress, readProgress, writeProgress } from './progress.ts'
 import { cycleScript, monthEndScript, type Script } from './scripts.ts'
 
@@ -51,7 +51,7 @@ export async function prepareDemo({ stack, dataDir, tenants, wanted }: DemoOptio
     if (wanted === 'once' && tenants.length > 0) {
       return {
         ...nothing,
-        why: 'The database is not empty: no demonstration. "npm start -- --demo" plays it for a tenant of its own.',
+        why: `The database is not empty: no demonstration. "${typed(dataDir, 'npm start -- --demo')}" plays it for a tenant of its own.`,
       }
     }
     return toPlay(newProgress(await makeTenant(stack, script)), { script, stack, dataDir })
@@ -65,7 +65,7 @@ export async function prepareDemo({ stack, dataDir, tenants, wanted }: DemoOptio
   if (progress.state === 'done' && !script.hasMonthEnd) {
     return {
       ...left,
-      why: 'The demonstration has been played. "npm start -- --fresh" plays it from nothing, "-- --demo=month-end" plays a month end.',
+      why: `The demonstration has been played. "${typed(dataDir, 'npm start -- --fresh')}" plays it from nothing, "-- --demo=month-end" a month end.`,
     }
   }
   const again = progress.state === 'done' ? newProgress(progress) : { ...progress, state: 'running' as const }

@@ -18,7 +18,7 @@ import { playDemo } from '../demo/play.ts'
 import { prepareDemo, type WantedDemo } from '../demo/prepare.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { createReporter, type Reporter } from '../reporter.ts'
-import { removeStack, type Stack, type StackFile, stackFile } from '../stack-file.ts'
+import { removeStack, type Stack, type StackFile, stackFile, typed } from '../stack-file.ts'
 import { childLog } from './child-log.ts'
 import { StartEnding } from './ending.ts'
 import { bootstrap } from './keys.ts'
@@ -107,7 +107,7 @@ async function bringEverythingUp(
     goOn()
     await file.change({ demo: state })
   }
-  reporter.heading('Everything is up. Ctrl-C ends it; "npm start" goes on with the same data.')
+  reporter.heading(`Everything is up. Ctrl-C ends it; "${typed(DATA_DIR, 'npm start')}" goes on with the same data.`)
 }
 
 /** Takes the data folder and the ports, after the processes of an earlier start have ended. */
