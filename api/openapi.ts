@@ -19,6 +19,7 @@ async function describe(build: (store: Store) => Promise<App>): Promise<object> 
 
 const options = {
   billingCycle: 'P1M',
+  currency: 'EUR',
   rules: rulesInForce(),
   workflowClient: openWorkflowClient({ address: '127.0.0.1:1', namespace: 'none' }),
   workflowOptions: { closeAfter: 'PT0S' },

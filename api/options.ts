@@ -24,6 +24,8 @@ export interface RouteOptions {
 export interface InternalOptions extends RouteOptions {
   /** Billing cycle of a new tenant that names none, as an ISO 8601 duration. */
   readonly billingCycle: string
+  /** Currency of a new tenant that names none: ISO 4217. */
+  readonly currency: string
   /** The rules in force: the same reader for all routes of the process. */
   readonly rules: ReadRules
   readonly workflowClient: WorkflowClient

@@ -17,7 +17,6 @@ const FORMATS = Array.from(
   (_, n) => new Intl.NumberFormat('en', { maximumSignificantDigits: n + 1, roundingMode: 'trunc' }),
 )
 const COUNT = new Intl.NumberFormat('en')
-const MONEY = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 
 /** Writes a number with so many digits. */
 type Write = (value: number, digits: number) => string
@@ -137,5 +136,13 @@ export function quantity(value: number, unit: Unit | null, others: readonly numb
 export const count = (n: number): string => COUNT.format(n)
 export const counted = (n: number, one: string, many = `${one}s`): string => `${count(n)} ${n === 1 ? one : many}`
 
-/** Formats micro-units as an amount of the tenant's currency, whose name is unknown here. */
-export const money = (micro: number): string => MONEY.format(toMoney(micro))
+/** Formats micro-units as an amount, with as many digits as its currency has: `1,176.52`. @param currency ISO 4217 */
+export function amount(micro: number, currency: string): string {
+  const { maximumFractionDigits: digits } = new Intl.NumberFormat('en', {
+    style: 'currency',
+    currency,
+  }).resolvedOptions()
+  return toMoney(micro).toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+}
+/** The same with its currency: `EUR 1,176.52`. */
+export const money = (micro: number, currency: string): string => `${currency} ${amount(micro, currency)}`

@@ -7,6 +7,7 @@
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { parseNetworks } from '../domain/networks.ts'
+import { isCurrency } from '../domain/tenants/currency.ts'
 import { emailLengthFault } from '../domain/text.ts'
 import { parseBillingCycle } from '../domain/time/cycle.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
@@ -133,6 +134,7 @@ export const Settings = Type.Object({
     'required',
     'Whether keys and passwords must leave this machine encrypted (`required`: https, rediss, `sslmode=verify-full`), or may go in the clear, for example in a private network. Holds for `DATABASE_URL`, `DATABASE_DIRECT_URL`, `REDIS_URL`, `CARRIER_URL`, `SERVICE_URL`, `SERVICE_BASE_URL`, `SERVICE_INTERNAL_URL`.',
   ),
+  CURRENCY: text('EUR', 'Currency of new tenants: ISO 4217. A tenant keeps its own.'),
   BILLING_CYCLE: text(
     'P1M',
     'Billing cycle of new tenants: P1M (calendar months in UTC), or whole days, hours or minutes.',
@@ -246,6 +248,7 @@ function whyNot(name: string, value: string, mayBeInTheClear: boolean): string |
   const address = /^(?:MAIL_FROM|OPERATOR_EMAIL)$/.test(name) ? (/<([^<>]*)>\s*$/.exec(value)?.[1] ?? value) : ''
   const tooLong = emailLengthFault(address)
   if (tooLong !== undefined) return `its address ${tooLong}`
+  if (name === 'CURRENCY' && !isCurrency(value)) return 'must be a code of ISO 4217, such as EUR or USD'
   if (name === 'BILLING_CYCLE' && parseBillingCycle(value) === undefined) return 'must be P1M, or like P7D, PT6H, PT5M'
   return mayBeInTheClear ? undefined : whyInTheClear(name, value)
 }

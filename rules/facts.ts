@@ -126,7 +126,7 @@ const LATELY = 'within the last thirtieth of the cycle’s length, a day of a mo
 
 /** Charges of all pools of the tenant, added up. */
 const CHARGED = { ...USAGE, cost: 'window', withTime: 'elsewhere', min: 0 } as const
-const OF_FEES = 'in the currency of the tariffs’ fees'
+const IN_CURRENCY = 'in the tenant’s currency'
 
 /** The time of sums over windows. */
 const LATEST = 'up to the tenant’s newest usage record, earlier cycles included'
@@ -364,14 +364,14 @@ export const FACTS = {
     'cycle',
     TENANT,
     'charge for overage',
-    `Charge for the overage of the tenant’s pools so far, ${OF_FEES}`,
+    `Charge for the overage of the tenant’s pools so far, ${IN_CURRENCY}`,
     CHARGED,
   ),
   forecastOverageCost: number(
     'cycle',
     TENANT_OR_NULL,
     'forecast of the charge for overage',
-    `Forecast of the charge for the overage of the tenant’s pools at the end of the cycle, each at its rate since the start of the cycle, ${OF_FEES}${AS_OF}`,
+    `Forecast of the charge for the overage of the tenant’s pools at the end of the cycle, each at its rate since the start of the cycle, ${IN_CURRENCY}${AS_OF}`,
     CHARGED,
   ),
   forecastOverageCostPct: percent(

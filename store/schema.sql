@@ -1025,6 +1025,7 @@ create table statements (
   pool_name text not null,
   sim_id bigint,
   iccid text,
+  tag text,
   kind text not null,
   tariff_id integer,
   bytes bigint not null,
@@ -1113,6 +1114,7 @@ create table tenants (
   name text not null,
   billing_email text not null,
   billing_cycle text not null,
+  currency text not null,
   enforcement_enabled boolean default true not null,
   version integer default 1 not null,
   created_at timestamp with time zone not null,
@@ -1129,6 +1131,7 @@ create table tenants (
   constraint tenants_pkey PRIMARY KEY (id),
   constraint tenants_alert_guard_least_check CHECK ((alert_guard_least >= 0)),
   constraint tenants_alert_guard_pct_check CHECK (((alert_guard_pct >= (0)::double precision) AND (alert_guard_pct <= (100)::double precision))),
+  constraint tenants_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
   constraint tenants_guard_least_check CHECK ((guard_least >= 0)),
   constraint tenants_guard_pct_check CHECK (((guard_pct >= (0)::double precision) AND (guard_pct <= (100)::double precision))),
   constraint tenants_mails_from_check CHECK ((mails_from = ANY (ARRAY[0, 1, 2])))

@@ -33,7 +33,7 @@ accept unknown codes. A \`null\` field has no value; 0, \`""\` and \`false\` are
 
 ## Units
 
-1 MB is 10⁶ bytes, 1 GB 10⁹. Instants are ISO 8601 in UTC. Money is in units of a single currency, chosen by the operator.
+1 MB is 10⁶ bytes, 1 GB 10⁹. Instants are ISO 8601 in UTC. Money is in units of the tenant's currency, chosen by the operator.
 `
 
 const AUTHENTICATION = `

@@ -66,6 +66,7 @@ async function runApi(settings: Settings, log: Logger): Promise<Running> {
     ticketQuota: ticketQuota(settings),
     hasMailLinks: settings.SERVICE_URL !== '',
     billingCycle: settings.BILLING_CYCLE,
+    currency: settings.CURRENCY,
     rules,
     workflowClient,
     historyUrl: historyUrlOf(settings),

@@ -1,5 +1,6 @@
 /** `simherd cycles …`: a tenant's billing cycles, what the running one will cost, and statements. */
 import type { CycleInfo } from '../../domain/month-end/month-end.ts'
+import { amount, counted, money } from '../../domain/quantity.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askService, forTenant, forTenantOn } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
@@ -7,7 +8,7 @@ import { at } from '../instant.ts'
 import { type OutputFlags, printAnswer } from '../output.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
-import { money, PLAN_TIMEOUT_MS, showPlan } from '../workflows/plan.ts'
+import { PLAN_TIMEOUT_MS, showPlan } from '../workflows/plan.ts'
 
 /** Lists billing cycles, the newest first. */
 export const listCycles = forTenant(async (service, flags: TenantFlags & OutputFlags) => {
@@ -40,17 +41,17 @@ const SHOWN = 200
 export const showStatement = forTenantOn(async (service, key: string, flags: TenantFlags & OutputFlags) => {
   const params = { path: { key }, query: { afterLine: 0, limit: SHOWN } }
   const statement = await responseOf(service.GET('/internal/cycles/{key}/statement', { params }))
-  printAnswer(flags, statement, ({ totalMicro, lineCount, lines }) => {
+  printAnswer(flags, statement, ({ currency, totalMicro, lineCount, lines }) => {
     const pools = lines.filter(({ kind }) => kind === 'pool')
     const rows = pools.map(({ poolName, bytes, overageBytes, feeMicro, smsMicro, voiceMicro, overageMicro }) => [
       poolName,
       bytes,
       overageBytes,
-      money(overageMicro),
-      money(feeMicro + smsMicro + voiceMicro + overageMicro),
+      amount(overageMicro, currency),
+      amount(feeMicro + smsMicro + voiceMicro + overageMicro, currency),
     ])
     return [
-      `statement of ${key}: ${money(totalMicro)} in ${lineCount} lines`,
+      `statement of ${key}: ${money(totalMicro, currency)} in ${counted(lineCount, 'line')}`,
       ...(rows.length === 0 ? [] : table(['pool', 'bytes used', 'over', 'of it overage', 'total'], rows)),
       'All lines as CSV: GET /internal/cycles/{key}/statement.csv',
     ]

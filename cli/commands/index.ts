@@ -306,6 +306,7 @@ const tenants = group('tenants', 'Tenants, and their settings of notices.', [
     .argument('<name>', 'its name, 2 to 100 characters')
     .requiredOption('--email <address>', 'the e-mail address of its billing contact')
     .option('--cycle <duration>', 'its billing cycle: P1M, or whole days, hours or minutes; default: BILLING_CYCLE')
+    .option('--currency <code>', 'of its tariffs and charges: ISO 4217; default: CURRENCY')
     .addOption(OUTPUT)
     .action(withSettings(async () => (await import('./tenants.ts')).createTenant)),
   tenantCommand(

@@ -23,17 +23,21 @@ export async function listTenants(settings: Settings, flags: OutputFlags & { rea
     data.length === 0
       ? ['there is no such tenant']
       : [
-          ...table(['tenant', 'name', 'billing e-mail', 'cycle', 'enforcement', 'since'], data.map(tenantRow)),
+          ...table(
+            ['tenant', 'name', 'billing e-mail', 'cycle', 'currency', 'enforcement', 'since'],
+            data.map(tenantRow),
+          ),
           ...moreLines(pagination.totalItems, data.length),
         ],
   )
 }
 
-const tenantRow = ({ id, name, billingEmail, billingCycle, enforcementEnabled, createdAt }: TenantEntry) => [
+const tenantRow = ({ id, name, billingEmail, billingCycle, currency, enforcementEnabled, createdAt }: TenantEntry) => [
   id,
   name,
   billingEmail,
   billingCycle,
+  currency,
   enforcementEnabled ? 'on' : 'off',
   at(createdAt),
 ]
@@ -41,12 +45,17 @@ const tenantRow = ({ id, name, billingEmail, billingCycle, enforcementEnabled, c
 interface CreateFlags extends OutputFlags {
   readonly email: string
   readonly cycle?: string
+  readonly currency?: string
 }
 
 /** Creates a tenant, and prints its first key. */
 export const createTenant = (settings: Settings, name: string, flags: CreateFlags): Promise<void> =>
   askService({ settings }, async (service) => {
-    const body = { name, billingEmail: flags.email, ...dropUndefined({ billingCycle: flags.cycle }) }
+    const body = {
+      name,
+      billingEmail: flags.email,
+      ...dropUndefined({ billingCycle: flags.cycle, currency: flags.currency }),
+    }
     const made = await responseOf(service.POST('/internal/tenants', { body, params: idempotent() }))
     if (isJson(flags)) return printJson(made)
     print(`tenant ${made.id} is there`)

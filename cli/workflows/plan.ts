@@ -1,6 +1,7 @@
 /** Prints the plan of a month end, as tables. */
 import type { InternalClient } from '../../adapters/rest/client.ts'
 import type { MonthEndPlan } from '../../domain/month-end/plan.ts'
+import { amount, money } from '../../domain/quantity.ts'
 import { CommandFailure } from '../failures.ts'
 import { at } from '../instant.ts'
 import { type OutputFlags, printAnswer } from '../output.ts'
@@ -12,10 +13,8 @@ export const PLAN_TIMEOUT_MS = 310_000
 /** Most rows shown of a list. The interface returns more. */
 const SHOWN = 20
 const MEGABYTE = 1_000_000
-const MICRO = 1_000_000
 
 const megabytes = (bytes: number): number => Math.round((bytes / MEGABYTE) * 10) / 10
-export const money = (micro: number): string => (micro / MICRO).toFixed(2)
 
 interface Excerpt<T> {
   readonly count: number
@@ -36,7 +35,7 @@ const inTable =
     table(head, rows.map(rowOf))
 
 function planLines(plan: MonthEndPlan): string[] {
-  const { cycle, endsAt, closedAt, totals, pools, changes, conflicts, renewals, adjustments } = plan
+  const { cycle, endsAt, closedAt, currency, totals, pools, changes, conflicts, renewals, adjustments } = plan
   const when = closedAt === null ? `ends at ${at(endsAt)}` : `was closed at ${at(closedAt)}: nothing is left to do`
   const sums: Cell[][] = [
     ['moves', changes.moves],
@@ -44,16 +43,20 @@ function planLines(plan: MonthEndPlan): string[] {
     ['would fail', conflicts.count],
     ['brought back', renewals.count],
     ['lines of the statement', totals.lines],
-    ['charges', money(totals.totalMicro)],
+    ['charges', money(totals.totalMicro, currency)],
   ]
   return [
     `dry run of the end of cycle ${cycle}, which ${when}; nothing was changed`,
     ...table([], sums).map((line) => `  ${line}`),
-    ...listLines('Pools', pools, inTable(['pool', 'used MB', 'capacity MB', 'over MB', 'next MB', 'charges'], poolRow)),
+    ...listLines(
+      'Pools',
+      pools,
+      inTable(['pool', 'used MB', 'capacity MB', 'over MB', 'next MB', 'charges'], poolRow(currency)),
+    ),
     ...listLines(
       'Adjustments of closed cycles',
       adjustments,
-      inTable(['cycle', 'lines', 'charges'], (row) => [row.cycle, row.lines, money(row.totalMicro)]),
+      inTable(['cycle', 'lines', 'charges'], (row) => [row.cycle, row.lines, amount(row.totalMicro, currency)]),
     ),
     ...listLines(
       'Changes',
@@ -69,14 +72,16 @@ function planLines(plan: MonthEndPlan): string[] {
   ]
 }
 
-const poolRow = (row: MonthEndPlan['pools']['first'][number]): Cell[] => [
-  row.poolId === 0 ? 'outside pools' : `${row.poolId} ${row.poolName}`,
-  megabytes(row.usageBytes),
-  megabytes(row.limitBytes),
-  megabytes(row.overageBytes),
-  megabytes(row.nextLimitBytes),
-  money(row.totalMicro),
-]
+const poolRow =
+  (currency: string) =>
+  (row: MonthEndPlan['pools']['first'][number]): Cell[] => [
+    row.poolId === 0 ? 'outside pools' : `${row.poolId} ${row.poolName}`,
+    megabytes(row.usageBytes),
+    megabytes(row.limitBytes),
+    megabytes(row.overageBytes),
+    megabytes(row.nextLimitBytes),
+    amount(row.totalMicro, currency),
+  ]
 
 const changeText = ({ unassign, poolId, tariffId }: MonthEndPlan['changes']['first'][number]): string =>
   unassign

@@ -3,7 +3,7 @@
  * /internal/cycles/{key}/plan. Its size is bounded: a list has its first entries, and the number of further ones.
  */
 import { type Static, type TSchema, Type } from 'typebox'
-import { Count, Id, Instant, nullable, strictObject } from '../schema.ts'
+import { Count, Id, Instant, nullable, strictObject, Text } from '../schema.ts'
 import { PoolChange } from './month-end.ts'
 
 const Money = (what: string) => Type.Integer({ description: `${what}, in micro-units of the currency` })
@@ -64,6 +64,7 @@ export const MonthEndPlan = strictObject({
     Instant('Time of the close: no work is left, and the figures are from its statement; null while it is open'),
   ),
   statement: Type.Boolean({ description: 'False: the cycle was empty, and is closed without a mail' }),
+  currency: Text('ISO 4217', 'EUR'),
   totals: strictObject({
     lines: Count('Lines of the statement, adjustments included'),
     ...amounts,

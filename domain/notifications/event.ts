@@ -81,6 +81,7 @@ const EVENTS = {
       endsAt: Instant('End of the cycle'),
       statementLines: Count('Lines of the statement'),
       chargesMicro: Type.Integer({ description: 'Charges, in millionths of the currency' }),
+      currency: Text('Of the charges: ISO 4217', 'EUR'),
     }),
   ],
   'mail.failed': [

@@ -113,6 +113,8 @@ export interface SummaryNotification extends BasicNotification {
     readonly usageMB: number
     readonly overageMB: number
     readonly chargesMicro: number
+    /** ISO 4217. */
+    readonly currency: string
     readonly movesApplied: number
     readonly movesFailed: number
     readonly unassigned: number

@@ -33,6 +33,13 @@ export const NewTenant = strictObject({
       description: 'P1M (calendar months in UTC), or whole days, hours or minutes (P7D, PT6H, PT5M); fixed at creation',
     }),
   ),
+  currency: optional(
+    Type.String({
+      pattern: '^[A-Z]{3}$',
+      examples: ['EUR'],
+      description: 'Currency of its tariffs and charges: ISO 4217; fixed at creation',
+    }),
+  ),
 })
 export type NewTenant = Static<typeof NewTenant>
 
@@ -40,6 +47,7 @@ export type NewTenant = Static<typeof NewTenant>
 export const TenantEntry = strictObject({
   ...Tenant.properties,
   billingCycle: Text('Billing cycle, fixed at creation', 'P1M'),
+  currency: Text('Currency of its tariffs and charges: ISO 4217, fixed at creation', 'EUR'),
   enforcementEnabled: Type.Boolean({ description: 'Whether the watchdog may suspend' }),
   createdAt: Instant('Time of creation'),
 })

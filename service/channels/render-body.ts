@@ -11,6 +11,7 @@ import type { StoredNotification } from '../../store/notifications.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { pageOfLines, statementTotals } from '../month-end/rows/statements.ts'
 import { statementCsv } from '../month-end/statement-csv.ts'
+import { tenantSettings } from '../usage/rows/cycles.ts'
 import type { MailBody, StoredAttachment } from './rows/bodies.ts'
 
 export type Render = MailChannel['render']
@@ -113,5 +114,5 @@ export const attachmentsOf = (tx: TenantTx, { attachments }: MailBody): Promise<
 
 async function statementOf(tx: TenantTx, { cycle, kinds }: NonNullable<StoredAttachment['statement']>) {
   const { lines } = await pageOfLines(tx, cycle, { ...(kinds && { kinds }), afterLine: 0, limit: MOST_ATTACHED })
-  return statementCsv(lines)
+  return statementCsv(lines, (await tenantSettings(tx)).currency)
 }

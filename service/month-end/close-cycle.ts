@@ -9,9 +9,9 @@
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import type { MonthEndCounts } from '../../domain/month-end/month-end.ts'
 import type { SummaryNotification } from '../../domain/notifications/notification.ts'
-import { counted, megabytes } from '../../domain/quantity.ts'
+import { amount, counted, megabytes, money } from '../../domain/quantity.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
-import { MICRO, toMB } from '../../domain/units.ts'
+import { toMB } from '../../domain/units.ts'
 import { noteChange } from '../../store/audit.ts'
 import { simsByStatus } from '../../store/counts.ts'
 import { insertEvent } from '../../store/events.ts'
@@ -112,7 +112,8 @@ export async function closeCycle(tx: TenantTx, key: string): Promise<CloseResult
   const counts = await monthEndCounts(tx, key)
   const changed = counts.changes.complete + counts.changes.failed + counts.renewals.complete > 0
   const { lines: statementLines, totalMicro: chargesMicro } = written
-  const data = { cycle: key, ...boundsOf(cycle), statementLines, chargesMicro }
+  const { currency } = await tenantSettings(tx)
+  const data = { cycle: key, ...boundsOf(cycle), statementLines, chargesMicro, currency }
   await insertNotifications(tx, [{ type: 'cycle.closed', data }])
   if (written.lines > 0 || changed) await notifyClosed(tx, cycle, counts, written.totalMicro)
   return { statement: written.lines > 0, closedAt: tx.now.toISOString() }
@@ -127,6 +128,7 @@ async function notifyClosed(tx: TenantTx, cycle: Cycle, counts: MonthEndCounts, 
   const { key } = cycle
   const { move, unassign, changes, renewals } = counts
   const tenant = await findTenant(tx)
+  const { timeZone, currency } = await tenantSettings(tx)
   const pools = await poolTotals(tx, key)
   const adjustments = await adjustmentTotals(tx, key)
   const total = (of: (pool: PoolTotals) => number) => pools.reduce((sum, pool) => sum + of(pool), 0)
@@ -137,13 +139,14 @@ async function notifyClosed(tx: TenantTx, cycle: Cycle, counts: MonthEndCounts, 
     at: tx.now.toISOString(),
     tenantId: tx.tenantId,
     tenantName: tenant?.name ?? '',
-    timeZone: (await tenantSettings(tx)).timeZone,
+    timeZone,
     cycle: { key, ...boundsOf(cycle) },
     figures: {
       simsByStatus: await simsByStatus(tx),
       usageMB: toMB(total((pool) => pool.bytes)),
       overageMB: toMB(total((pool) => pool.overageBytes)),
       chargesMicro,
+      currency,
       movesApplied: move.complete,
       movesFailed: changes.failed,
       unassigned: unassign.complete,
@@ -167,11 +170,11 @@ async function notifyClosed(tx: TenantTx, cycle: Cycle, counts: MonthEndCounts, 
     type: EventType.Billing,
     severity: EventSeverity.Info,
     title: `Billing cycle ${key} closed`,
-    description: `Usage ${megabytes(toMB(total((pool) => pool.bytes)))}, charges ${chargesMicro / MICRO}${adjustedText(adjustments)}; ${counted(move.complete, 'SIM')} moved, ${unassign.complete} unassigned, ${renewals.complete} brought back, ${counted(changes.failed, 'change')} failed.`,
+    description: `Usage ${megabytes(toMB(total((pool) => pool.bytes)))}, charges ${money(chargesMicro, currency)}${adjustedText(adjustments, currency)}; ${counted(move.complete, 'SIM')} moved, ${unassign.complete} unassigned, ${renewals.complete} brought back, ${counted(changes.failed, 'change')} failed.`,
   })
 }
 
-const adjustedText = (adjustments: readonly AdjustmentTotals[]): string =>
+const adjustedText = (adjustments: readonly AdjustmentTotals[], currency: string): string =>
   adjustments.length === 0
     ? ''
-    : `, of which ${adjustments.map(({ cycle, totalMicro }) => `${totalMicro / MICRO} for ${cycle}`).join(', ')}`
+    : `, of which ${adjustments.map(({ cycle, totalMicro }) => `${amount(totalMicro, currency)} for ${cycle}`).join(', ')}`

@@ -33,7 +33,8 @@ export const planMonthEnd = (tx: TenantTx, key: string): Promise<MonthEndPlan> =
     const cycle = await cycleNamed(tx, key)
     const state = await findCycle(tx, key)
     const closedAt = state?.closedAt ?? null
-    const capacities = await readCapacities(tx, nextCycle((await tenantSettings(tx)).billingCycle, cycle))
+    const { billingCycle, currency } = await tenantSettings(tx)
+    const capacities = await readCapacities(tx, nextCycle(billingCycle, cycle))
     const changes = closedAt === null ? await goThroughChanges(tx, cycle, capacities) : NO_CHANGES
     const back = closedAt === null ? await renewals(tx, cycle, MOST_NAMED.renewals) : { count: 0, first: [] }
     // The close would open the cycle too. This is rolled back, but the running cycle may stay: any request opens it.
@@ -46,6 +47,7 @@ export const planMonthEnd = (tx: TenantTx, key: string): Promise<MonthEndPlan> =
       endsAt: new Date(cycle.endsAt).toISOString(),
       closedAt: closedAt?.toISOString() ?? null,
       statement: totals.lines > 0,
+      currency,
       totals,
       pools: firstOf(await poolsOf(tx, charges, capacities), MOST_NAMED.pools),
       adjustments: firstOf(adjustments, MOST_NAMED.adjustments),

@@ -25,11 +25,19 @@ export const STATEMENT_COLUMNS = [
   'overage',
   'total',
   'adjusts',
+  'tag',
+  'tariff',
+  'currency',
 ] as const
 
-/** The lines as rows of the file; an empty cycle has no rows. `adjusts` names the cycle that an adjustment is about. */
+/**
+ * The lines as rows of the file; an empty cycle has no rows. `adjusts` names the cycle that an adjustment is about.
+ *
+ * @param currency ISO 4217
+ */
 export const statementRows = (
   lines: readonly StatementLine[],
+  currency: string,
 ): Record<(typeof STATEMENT_COLUMNS)[number], string | number>[] =>
   lines
     .filter(({ kind }) => kind !== 'empty')
@@ -48,11 +56,14 @@ export const statementRows = (
       overage: money(line.overageMicro),
       total: money(line.feeMicro + line.smsMicro + line.voiceMicro + line.overageMicro),
       adjusts: line.adjusts ?? '',
+      tag: line.tag ?? '',
+      tariff: line.tariffName ?? '',
+      currency,
     }))
 
 /** The CSV file of a statement, with a header and a byte order mark. */
-export const statementCsv = (lines: readonly StatementLine[]): string =>
-  stringify(statementRows(lines), {
+export const statementCsv = (lines: readonly StatementLine[], currency: string): string =>
+  stringify(statementRows(lines, currency), {
     ...CSV_FORMAT,
     header: true,
     columns: [...STATEMENT_COLUMNS],

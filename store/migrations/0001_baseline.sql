@@ -95,6 +95,7 @@ create table tenants (
   name text not null,
   billing_email text not null,
   billing_cycle text not null,
+  currency text not null check (currency ~ '^[A-Z]{3}$'), -- ISO 4217: of its charges
   enforcement_enabled boolean not null default true,
   version integer not null default 1,
   created_at timestamptz not null,
@@ -720,6 +721,7 @@ create table statements (
   pool_name text not null,
   sim_id bigint,
   iccid text,
+  tag text,                                                 -- of the SIM, when the line was written
   kind text not null check (kind in ('sim', 'pool', 'empty', 'adjustment')),
   tariff_id integer,
   bytes bigint not null,

@@ -63,6 +63,7 @@ export interface Harness {
 /** Workflows are tested elsewhere: nothing here calls a Temporal server. */
 export const INTERNAL = {
   billingCycle: 'P1M',
+  currency: 'EUR',
   /** Read by a spread, so each application has its own: the versions are those of one database. */
   get rules() {
     return rulesInForce()

@@ -101,7 +101,7 @@ export async function someSims(tx: TenantTx, count: number): Promise<{ id: numbe
 
 export async function aTenant(store: Store, billingCycle = 'P1M'): Promise<string> {
   const tenant = { name: 'Meadow', billingEmail: 'billing@meadow.example', billingCycle }
-  return (await inPlatform(store, (tx) => createTenant(tx, tenant, 'P1M'))).id
+  return (await inPlatform(store, (tx) => createTenant(tx, tenant, { billingCycle: 'P1M', currency: 'EUR' }))).id
 }
 
 /** A tenant, what does work in its name, and what reads the rows of its queries. */

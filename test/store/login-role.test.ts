@@ -31,7 +31,7 @@ beforeAll(async () => {
   root = open(rootUrl)
   store = { db: open(database.url), clock: () => NOW, enqueue: () => undefined }
   const tenant = { name: 'Meadow', billingEmail: 'billing@meadow.example' }
-  tenantId = (await inPlatform(store, (tx) => createTenant(tx, tenant, 'P1M'))).id
+  tenantId = (await inPlatform(store, (tx) => createTenant(tx, tenant, { billingCycle: 'P1M', currency: 'EUR' }))).id
   const { created } = await inTenant(store, tenantId, (tx) => importSims(tx, [{ iccid: '894450010300000001' }]))
   const usage = { recordId: 'a', simId: created[0]?.id, at: new Date(NOW).toISOString(), bytesUp: 1 }
   await recordUsage(store, tenantId, [usage])
@@ -130,7 +130,9 @@ describe('a login role that owns nothing', () => {
 
   test('works as a tenant and as the platform', async () => {
     const { created } = await inTenant(guest, tenantId, (tx) => importSims(tx, [{ iccid: '894450010300000019' }]))
-    const made = await inPlatform(guest, (tx) => createTenant(tx, { name: 'Pond', billingEmail: 'a@b.example' }, 'P1M'))
+    const made = await inPlatform(guest, (tx) =>
+      createTenant(tx, { name: 'Pond', billingEmail: 'a@b.example' }, { billingCycle: 'P1M', currency: 'EUR' }),
+    )
 
     expect(created).toHaveLength(1)
     expect(made.id).not.toBe(tenantId)

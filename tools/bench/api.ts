@@ -102,6 +102,7 @@ export const apiOf = (estate: Estate) =>
     internalPort: 0,
     dependencies: [],
     billingCycle: 'P1M',
+    currency: 'EUR',
     workflowClient: openWorkflowClient({ address: '127.0.0.1:1', namespace: 'default' }),
     workflowOptions: { closeAfter: 'PT6H' },
     esim: { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' },

@@ -51,7 +51,9 @@ export async function anEstate(sims: number, billingCycle = 'P1M', madeAt?: Date
   const { db, close } = connect(server.url, { max: 8 })
   const store: Store = { db, clock: Date.now, enqueue: () => undefined }
   const create = (name: string) =>
-    inPlatform(store, (tx) => createTenant(tx, { name, billingEmail: 'billing@meadow.example' }, billingCycle))
+    inPlatform(store, (tx) =>
+      createTenant(tx, { name, billingEmail: 'billing@meadow.example' }, { billingCycle, currency: 'EUR' }),
+    )
   const { key: operatorKey } = await inPlatform(store, (tx) =>
     createKey(tx, null, { name: 'bench', scopes: ['operator'] }),
   )

@@ -81,7 +81,7 @@ export const summarySubject = ({ cycle, timeZone, figures, failures }: SummaryNo
     prefix: '',
     noun: 'Billing cycle ',
     name: oneLine(cycleName(cycle, timeZone)),
-    said: [` closed: charges ${money(figures.chargesMicro)}`],
+    said: [` closed: ${money(figures.chargesMicro, figures.currency)}`],
     follows: failures.length === 0 ? '' : `, ${counted(failures.length, 'change')} failed`,
   })
 

@@ -12,7 +12,7 @@ import type {
   Reason,
   SummaryNotification,
 } from '../../../domain/notifications/notification.ts'
-import { count, counted, duration, megabytes, money, ofLimit, percent } from '../../../domain/quantity.ts'
+import { amount, count, counted, duration, megabytes, money, ofLimit, percent } from '../../../domain/quantity.ts'
 import { isOperator, OPERATORS } from '../../../domain/rules/operators.ts'
 import { factValue, KINDS, oneLine, shortenName } from './format.ts'
 import { labelText, SUBJECT_NOUNS, sentencesOf } from './subject.ts'
@@ -188,7 +188,7 @@ export function summaryView(notification: SummaryNotification): SummaryView {
     period: `${instantOf(notification, cycle.startsAt)} to ${instantOf(notification, cycle.endsAt)}`,
     tenant: oneLine(notification.tenantName),
     lines: [
-      { label: 'Charges', value: money(figures.chargesMicro) },
+      { label: 'Charges', value: money(figures.chargesMicro, figures.currency) },
       ...adjustmentLines(notification),
       { label: 'Usage', value: megabytes(figures.usageMB) },
       { label: 'Overage', value: megabytes(figures.overageMB) },
@@ -203,7 +203,7 @@ export function summaryView(notification: SummaryNotification): SummaryView {
       name: shortenName(oneLine(pool.name), POOL_CHARS),
       usage: ofLimit(pool.usageMB, pool.limitMB),
       over: pool.overageMB > 0 ? megabytes(pool.overageMB) : '–',
-      charge: money(pool.chargeMicro),
+      charge: amount(pool.chargeMicro, figures.currency),
     })),
     morePools: moreThan(pools.length, MAX_POOLS, 'pool'),
     failures: failures
@@ -220,15 +220,15 @@ export const cycleOf = ({ cycle, timeZone }: SummaryNotification): string => one
 /** Most cycles whose adjustments are listed singly. */
 const MAX_ADJUSTED = 12
 
-function adjustmentLines({ adjustments }: SummaryNotification): Line[] {
+function adjustmentLines({ adjustments, figures }: SummaryNotification): Line[] {
   const named = adjustments.slice(-MAX_ADJUSTED).map(({ cycle, lines, usageMB, chargeMicro }) => ({
     label: `of which for ${oneLine(cycle)}`,
-    value: `${money(chargeMicro)} (${counted(lines, 'adjustment')}, ${megabytes(usageMB)})`,
+    value: `${amount(chargeMicro, figures.currency)} (${counted(lines, 'adjustment')}, ${megabytes(usageMB)})`,
   }))
   const others = adjustments.slice(0, -MAX_ADJUSTED)
   if (others.length === 0) return named
   const chargeMicro = others.reduce((sum, other) => sum + other.chargeMicro, 0)
-  return [{ label: 'of which for cycles before', value: money(chargeMicro) }, ...named]
+  return [{ label: 'of which for cycles before', value: amount(chargeMicro, figures.currency) }, ...named]
 }
 
 function attachmentText(notification: SummaryNotification): string | null {

@@ -1,7 +1,7 @@
 /** The costs of a billing cycle: the statement of a closed cycle, and the plan for an open one. */
 import { Type } from 'typebox'
 import { MonthEndPlan } from '../../../domain/month-end/plan.ts'
-import { Id, nullable, oneOf, strictObject } from '../../../domain/schema.ts'
+import { Id, nullable, oneOf, strictObject, Text } from '../../../domain/schema.ts'
 import { planMonthEnd } from '../../../service/month-end/plan-month-end.ts'
 import {
   allLines,
@@ -10,7 +10,7 @@ import {
   statementTotals,
 } from '../../../service/month-end/rows/statements.ts'
 import { STATEMENT_COLUMNS, statementRows } from '../../../service/month-end/statement-csv.ts'
-import { cycleNamed } from '../../../service/usage/rows/cycles.ts'
+import { cycleNamed, tenantSettings } from '../../../service/usage/rows/cycles.ts'
 import { inTenant, readOnly } from '../../../store/tenancy.ts'
 import { csvQuery, csvResponse, sendCsv } from '../../files/csv.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
@@ -42,7 +42,9 @@ const StatementLine = strictObject({
   poolName: Type.String(),
   simId: nullable(Id('SIM')),
   iccid: nullable(Type.String()),
+  tag: nullable(Text('Tag of the SIM when the line was written', 'meter 18')),
   tariffId: nullable(Id('Governing tariff')),
+  tariffName: nullable(Text('Name of that tariff', 'Metering 100 MB')),
   bytes: Type.Integer(),
   voiceSeconds: Type.Integer(),
   smsCount: Type.Integer(),
@@ -67,6 +69,7 @@ export const statementRoutes = [
     response: {
       200: strictObject({
         cycle: Type.String(),
+        currency: Text('ISO 4217', 'EUR'),
         totalMicro: money('Sum of the whole statement, not only of this page'),
         lineCount: Type.Integer({ minimum: 0, description: 'Number of lines in the whole statement' }),
         lines: Type.Array(StatementLine),
@@ -77,7 +80,8 @@ export const statementRoutes = [
       await cycleNamed(tx, key)
       const { lines: lineCount, totalMicro } = (await statementTotals(tx, key)) ?? { lines: 0, totalMicro: 0 }
       const page = await pageOfLines(tx, key, { afterLine, limit, poolId, simId })
-      return { cycle: key, totalMicro, lineCount, ...page }
+      const { currency } = await tenantSettings(tx)
+      return { cycle: key, currency, totalMicro, lineCount, ...page }
     },
   }),
   route('GET', '/cycles/:key/statement.csv', {
@@ -91,8 +95,11 @@ export const statementRoutes = [
       `${STATEMENT_COLUMNS.join()}\r\n`,
     ),
     handle: async ({ tenantId, params: { key }, query: { poolId, simId, ...options } }, { store, reply }) => {
-      await inTenant(readOnly(store), tenantId, (tx) => cycleNamed(tx, key))
-      const pages = asRows(allLines(store, tenantId, key, { poolId, simId }))
+      const { currency } = await inTenant(readOnly(store), tenantId, async (tx) => {
+        await cycleNamed(tx, key)
+        return tenantSettings(tx)
+      })
+      const pages = asRows(allLines(store, tenantId, key, { poolId, simId }), currency)
       return sendCsv(reply, `statement-${key}`, pages, { columns: STATEMENT_COLUMNS, ...options })
     },
   }),
@@ -109,6 +116,6 @@ export const statementRoutes = [
   }),
 ]
 
-async function* asRows(pages: AsyncGenerator<Line[]>) {
-  for await (const lines of pages) yield statementRows(lines)
+async function* asRows(pages: AsyncGenerator<Line[]>, currency: string) {
+  for await (const lines of pages) yield statementRows(lines, currency)
 }

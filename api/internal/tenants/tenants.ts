@@ -28,7 +28,7 @@ export const internalTenantRoutes = [
     body: NewTenant,
     response: { 201: WithSecret },
     secret: true,
-    changePlatform: (tx, { body }, { billingCycle }) => createTenant(tx, body, billingCycle),
+    changePlatform: (tx, { body }, { billingCycle, currency }) => createTenant(tx, body, { billingCycle, currency }),
   }),
   noticeRoute('GET', '/tenant/notices', {
     operationId: 'readNotices',

@@ -17,8 +17,8 @@ export interface StatementPart {
 }
 
 /** Columns of a line, without its kind. */
-const COLUMNS = sql`pool_id, pool_name, sim_id, iccid, tariff_id, bytes, voice_seconds, sms_count, limit_bytes,
-  overage_bytes, fee_micro, sms_micro, voice_micro, overage_micro`
+const COLUMNS = sql`pool_id, pool_name, sim_id, iccid, tag, tariff_id, bytes, voice_seconds, sms_count,
+  limit_bytes, overage_bytes, fee_micro, sms_micro, voice_micro, overage_micro`
 
 /**
  * Selects the present lines of a cycle, one for each SIM and each pool, unsorted. Money in micro-units.
@@ -37,10 +37,10 @@ export function linesNow(tx: TenantTx, cycle: Cycle, part?: StatementPart): RawB
   const ofSims =
     part === undefined
       ? sql`join sims s on s.id = f.sim_id`
-      : sql`cross join lateral (select iccid from sims where id = f.sim_id limit 1) s`
+      : sql`cross join lateral (select iccid, tag from sims where id = f.sim_id limit 1) s`
   const poolsNow = sql`
     union all
-    select 'pool', p.id, p.name, null, null, p.tariff_id, coalesce(u.bytes, 0), coalesce(u.voice_seconds, 0),
+    select 'pool', p.id, p.name, null, null, null, p.tariff_id, coalesce(u.bytes, 0), coalesce(u.voice_seconds, 0),
            coalesce(u.sms_count, 0),
            greatest(${EMPTY_CAPACITY}, coalesce(u.limit_bytes, 0)),
            coalesce(u.overage_bytes, 0), t.fixed_bucket_cost, 0, 0, 0
@@ -73,8 +73,8 @@ export function linesNow(tx: TenantTx, cycle: Cycle, part?: StatementPart): RawB
              sum(overage_bytes)::bigint as overage_bytes, bool_or(contributing) as contributing
         from figures group by pool_id
     )
-    select 'sim' as kind, f.pool_id, coalesce(p.name, '') as pool_name, f.sim_id, s.iccid, t.id as tariff_id, f.bytes,
-           f.voice_seconds, f.sms_count, f.limit_bytes, f.overage_bytes,
+    select 'sim' as kind, f.pool_id, coalesce(p.name, '') as pool_name, f.sim_id, s.iccid, s.tag, t.id as tariff_id,
+           f.bytes, f.voice_seconds, f.sms_count, f.limit_bytes, f.overage_bytes,
            case when f.contributing then coalesce(t.sim_monthly_fee, 0) else 0 end as fee_micro,
            f.sms_count * coalesce(t.sms_fee, 0) as sms_micro,
            div(2 * f.voice_seconds::numeric * coalesce(t.voice_fee, 0) + 60, 120)::bigint as voice_micro,
@@ -99,14 +99,15 @@ const simsOf = (part: StatementPart | undefined, column: RawBuilder<unknown>) =>
  */
 export const differences = (tx: TenantTx, cycle: Cycle, part: StatementPart): RawBuilder<unknown> => sql`
   select pool_id, coalesce(max(pool_name) filter (where is_now), max(pool_name)) as pool_name, sim_id,
-         max(iccid) as iccid, coalesce(max(tariff_id) filter (where is_now), max(tariff_id)) as tariff_id,
+         max(iccid) as iccid, coalesce(max(tag) filter (where is_now), max(tag)) as tag,
+         coalesce(max(tariff_id) filter (where is_now), max(tariff_id)) as tariff_id,
          sum(bytes)::bigint as bytes, sum(voice_seconds)::bigint as voice_seconds, sum(sms_count)::bigint as sms_count,
          sum(limit_bytes)::bigint as limit_bytes, sum(overage_bytes)::bigint as overage_bytes,
          sum(fee_micro)::bigint as fee_micro, sum(sms_micro)::bigint as sms_micro,
          sum(voice_micro)::bigint as voice_micro, sum(overage_micro)::bigint as overage_micro
     from (select true as is_now, ${COLUMNS} from (${linesNow(tx, cycle, part)}) l
           union all
-          select false, pool_id, pool_name, sim_id, iccid, tariff_id, -bytes, -voice_seconds, -sms_count, -limit_bytes,
+          select false, pool_id, pool_name, sim_id, iccid, tag, tariff_id, -bytes, -voice_seconds, -sms_count, -limit_bytes,
                  -overage_bytes, -fee_micro, -sms_micro, -voice_micro, -overage_micro
             from statements
            where tenant_id = ${mine} and ${inPools(sql`pool_id`, part)} ${simsOf(part, sql`sim_id`)}
@@ -193,7 +194,7 @@ async function writeOwnLine(tx: TenantTx, cycle: Cycle, poolId: number): Promise
   await sql`
     with written as (
       insert into statements (id, cycle_key, kind, ${COLUMNS}) overriding system value
-      select s.line_id, s.cycle_key, 'pool', p.id, p.name, null, null, t.id, s.bytes, s.voice_seconds, s.sms_count,
+      select s.line_id, s.cycle_key, 'pool', p.id, p.name, null, null, null, t.id, s.bytes, s.voice_seconds, s.sms_count,
              s.limit_bytes, s.overage_bytes, t.fixed_bucket_cost, 0, 0, 0
         from statement_parts s
         join pools p on p.id = s.pool_id

@@ -21,7 +21,10 @@ export interface StatementLine {
   readonly poolName: string
   readonly simId: number | null
   readonly iccid: string | null
+  /** Of the SIM, when the line was written. */
+  readonly tag: string | null
   readonly tariffId: number | null
+  readonly tariffName: string | null
   readonly bytes: number
   readonly voiceSeconds: number
   readonly smsCount: number
@@ -57,8 +60,9 @@ interface LineQuery extends LineFilter {
 
 async function linesAfter(tx: TenantTx, cycleKey: string, query: LineQuery): Promise<NumberedLine[]> {
   const { rows } = await sql<NumberedLine>`
-    select id, kind, adjusts, pool_id as "poolId", pool_name as "poolName", sim_id as "simId", iccid,
-           tariff_id as "tariffId", bytes, voice_seconds as "voiceSeconds", sms_count as "smsCount",
+    select id, kind, adjusts, pool_id as "poolId", pool_name as "poolName", sim_id as "simId", iccid, tag,
+           tariff_id as "tariffId", (select display_name from tariffs where id = tariff_id) as "tariffName",
+           bytes, voice_seconds as "voiceSeconds", sms_count as "smsCount",
            limit_bytes as "limitBytes", overage_bytes as "overageBytes", fee_micro as "feeMicro",
            sms_micro as "smsMicro", voice_micro as "voiceMicro", overage_micro as "overageMicro"
       from statements

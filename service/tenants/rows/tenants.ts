@@ -48,7 +48,7 @@ export async function pageOfTenants(tx: PlatformTx, query: TenantQuery): Promise
     tx,
     {
       columns: sql`id, name, billing_email as "billingEmail", billing_cycle as "billingCycle",
-                   enforcement_enabled as "enforcementEnabled", created_at as "createdAt"`,
+                   currency, enforcement_enabled as "enforcementEnabled", created_at as "createdAt"`,
       from: sql`from tenants where ${searched(['id', 'name', 'billing_email'], query.search ?? '')}`,
       orderBy: sql`"createdAt", id`,
     },
@@ -61,11 +61,14 @@ export async function pageOfTenants(tx: PlatformTx, query: TenantQuery): Promise
   )
 }
 
-export async function insertTenant(tx: PlatformTx, tenant: Tenant & { readonly billingCycle: string }): Promise<void> {
+export async function insertTenant(
+  tx: PlatformTx,
+  tenant: Tenant & Pick<TenantEntry, 'billingCycle' | 'currency'>,
+): Promise<void> {
   await sql`
-    insert into tenants (id, name, billing_email, billing_cycle, created_at, updated_at, rules_heard)
-    values (${tenant.id}, ${tenant.name}, ${tenant.billingEmail}, ${tenant.billingCycle}, ${tx.now}, ${tx.now},
-            ${newestSpread})`.execute(tx.q)
+    insert into tenants (id, name, billing_email, billing_cycle, currency, created_at, updated_at, rules_heard)
+    values (${tenant.id}, ${tenant.name}, ${tenant.billingEmail}, ${tenant.billingCycle}, ${tenant.currency}, ${tx.now},
+            ${tx.now}, ${newestSpread})`.execute(tx.q)
 }
 
 /** A tenant's settings for notices. Undefined if the tenant does not exist. */

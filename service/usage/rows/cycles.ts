@@ -11,6 +11,8 @@ import { openCycle, openSlice } from './open-cycle.ts'
 /** A tenant's settings for time and enforcement. */
 export interface TenantSettings {
   readonly billingCycle: string
+  /** Of its charges: ISO 4217. */
+  readonly currency: string
   /** How often usage is received: an ISO 8601 duration. */
   readonly feedEvery: string
   readonly enforcementEnabled: boolean
@@ -25,7 +27,7 @@ export interface TenantSettings {
 /** @throws Error if the tenant does not exist */
 export async function tenantSettings(tx: TenantTx): Promise<TenantSettings> {
   const { rows } = await sql<TenantSettings>`
-    select billing_cycle as "billingCycle", feed_every as "feedEvery", enforcement_enabled as "enforcementEnabled",
+    select billing_cycle as "billingCycle", currency, feed_every as "feedEvery", enforcement_enabled as "enforcementEnabled",
            escalate_after as "escalateAfter", mails_from as "mailsFrom", time_zone as "timeZone"
       from tenants where id = ${tx.tenantId}`.execute(tx.q)
   const [row] = rows

@@ -12,14 +12,14 @@ const printed = () => JSON.parse(lines.join('\n'))
 
 describe('tenants', () => {
   test('are created, and listed by a part of their name', async () => {
-    const ask = { email: 'billing@herd.example', cycle: 'P7D', output: 'json' } as const
+    const ask = { email: 'billing@herd.example', cycle: 'P7D', currency: 'USD', output: 'json' } as const
     await createTenant(command.settings, 'Herd of %', ask)
     const { id, key } = printed()
     lines.length = 0
     await listTenants(command.settings, { search: 'd of %' })
 
     expect(key).toMatch(/^sim_[0-9a-f]{12}_/)
-    expect(lines.at(-1)).toMatch(new RegExp(`^${id} +Herd of % +billing@herd\\.example +P7D +on +\\d{4}-`))
+    expect(lines.at(-1)).toMatch(new RegExp(`^${id} +Herd of % +billing@herd\\.example +P7D +USD +on +\\d{4}-`))
     lines.length = 0
     await listTenants(command.settings, { search: 'nobody of that name' })
     expect(lines).toEqual(['there is no such tenant'])
@@ -59,6 +59,6 @@ describe('billing cycles', () => {
 
     expect(lines[2]).toMatch(new RegExp(`^${cycle.key} .* open `))
     expect(lines).toContainEqual(expect.stringMatching(/^dry run of the end of cycle /))
-    expect(lines).toContain(`statement of ${cycle.key}: 0.00 in 0 lines`)
+    expect(lines).toContain(`statement of ${cycle.key}: EUR 0.00 in 0 lines`)
   })
 })

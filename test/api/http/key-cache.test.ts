@@ -116,8 +116,8 @@ describe('rememberKeys', () => {
     const { find, known } = await aCache()
     const { id } = await aKey()
     await sql`
-      insert into tenants (id, name, billing_email, billing_cycle, created_at, updated_at)
-      values ('short-lived', 'S', 's@example.com', 'P1M', now(), now())`.execute(harness.root)
+      insert into tenants (id, name, billing_email, billing_cycle, currency, created_at, updated_at)
+      values ('short-lived', 'S', 's@example.com', 'P1M', 'EUR', now(), now())`.execute(harness.root)
     expect(await find(id, 'short-lived')).toMatchObject({ hasTenant: true })
     expect(await known(id, 'short-lived')).toMatchObject({ hasTenant: true })
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
   sims = []
   for (const poolId of pools) {
     for (let n = 0; n < 3; n++) {
-      const { id } = await aSim(tenant)
+      const { id } = await aSim(tenant, { tag: `meter ${n}` })
       await provisioned(harness, tenant, id, { poolId })
       await used(harness, tenant, id, { bytesDown: 1_000_000, smsCount: 1 })
       sims.push(id)
@@ -80,7 +80,7 @@ describe('GET /internal/cycles/{key}/statement', () => {
   })
 
   test('is empty before the close, 404 for no cycle', async () => {
-    const empty = { cycle: '2027-01', totalMicro: 0, lineCount: 0, lines: [], nextAfterLine: null }
+    const empty = { cycle: '2027-01', currency: 'EUR', totalMicro: 0, lineCount: 0, lines: [], nextAfterLine: null }
     expect((await get('statement', '2027-01')).body).toEqual(empty)
     expect((await get('statement', '2027-13')).body).toMatchObject({ status: 404, code: 'cycle_not_found' })
     expect((await get('statement?limit=10001')).status).toBe(400)
@@ -99,10 +99,11 @@ describe('GET /internal/cycles/{key}/statement.csv', () => {
       'content-disposition': 'attachment; filename="statement-2026-11.csv"',
     })
     expect(rows(body)).toHaveLength(9)
+    expect(rows(body)[2]).toMatchObject({ line: 'sim', tag: 'meter 0', tariff: 'Tariff of type 0', currency: 'EUR' })
     expect(rows(body)[5]).toMatchObject({ line: 'pool', pool: "'=South", usageMB: '3', total: '0.000000', adjusts: '' })
     expect(rows((await get('statement.csv', '2026-12')).body)).toMatchObject([
       { line: 'adjustment', pool: 'North', iccid: '', smsCount: '3', adjusts: '2026-11' },
-      { line: 'adjustment', pool: 'North', smsCount: '3', sms: '0.150000', total: '0.150000', adjusts: '2026-11' },
+      { line: 'adjustment', tag: 'meter 0', sms: '0.150000', total: '0.150000', adjusts: '2026-11', currency: 'EUR' },
     ])
     expect(rows((await get(`statement.csv?simId=${sims[4]}`)).body)).toHaveLength(1)
     const [first] = rows((await get('statement.csv?spreadsheet=true')).body)
@@ -111,7 +112,7 @@ describe('GET /internal/cycles/{key}/statement.csv', () => {
 
   test('is a header before the close, 404 for no cycle', async () => {
     expect((await get('statement.csv', '2027-01')).body).toBe(
-      'line,pool,iccid,usageMB,limitMB,overageMB,voiceMins,smsCount,fee,sms,voice,overage,total,adjusts\r\n',
+      'line,pool,iccid,usageMB,limitMB,overageMB,voiceMins,smsCount,fee,sms,voice,overage,total,adjusts,tag,tariff,currency\r\n',
     )
     expect((await get('statement.csv', 'x')).body).toMatchObject({ status: 404, code: 'cycle_not_found' })
   })

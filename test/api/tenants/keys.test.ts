@@ -290,6 +290,8 @@ test.each([
   [{ name: 'x' }, '/name'],
   [{ billingEmail: 'nobody' }, '/billingEmail'],
   [{ billingCycle: 'P2M' }, '/billingCycle'],
+  [{ currency: 'euro' }, '/currency'],
+  [{ currency: 'QQQ' }, '/currency'],
 ])('a tenant is refused with %j', async (wrong, pointer) => {
   const body = { name: 'Fine', billingEmail: 'fine@example.com', ...wrong }
   const answer = await harness.operate('POST', '/internal/tenants', body)

@@ -56,7 +56,7 @@ test('the example month makes some forty mails, of three thousand times that a r
     'meter-020 is active again: it is under its limit again',
     'Again: meter-020 over its limit (101 of 100 MB): suspended',
     'Pool Service vans 22.7 MB over: 1 SIM suspended',
-    'Billing cycle October 2026 closed: charges 719.44',
+    'Billing cycle October 2026 closed: EUR 719.44',
   ]) {
     expect(subjects).toContain(subject)
   }

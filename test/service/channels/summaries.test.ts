@@ -29,10 +29,12 @@ describe('the summary of a cycle', () => {
     const summary = (await post.arrived()).find(({ subject }) => subject.includes('November 2026'))
     const [header, ...lines] = (await post.statement(summary)).replace('\uFEFF', '').trim().split(/\r?\n/)
     expect(header).toBe(
-      'line,pool,iccid,usageMB,limitMB,overageMB,voiceMins,smsCount,fee,sms,voice,overage,total,adjusts',
+      'line,pool,iccid,usageMB,limitMB,overageMB,voiceMins,smsCount,fee,sms,voice,overage,total,adjusts,tag,tariff,currency',
     )
     expect(lines).toEqual([
-      expect.stringMatching(/^sim,,\d{19},1\.5,1,0\.5,1\.5,2,1\.000000,0\.100000,0\.150000,0\.002500,1\.252500,$/),
+      expect.stringMatching(
+        /^sim,,\d{19},1\.5,1,0\.5,1\.5,2,1\.000000,0\.100000,0\.150000,0\.002500,1\.252500,,,tariff of \d+ bytes,EUR$/,
+      ),
     ])
   })
 

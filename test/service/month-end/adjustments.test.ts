@@ -93,10 +93,14 @@ describe('late usage', () => {
     expect(summaryText(summaryView(body))).toContain('of which for 2026-10: 0.15 (1 adjustment, 0 MB)')
     const events = await harness.rows(sql<{ description: string }>`
       select description from events where title = ${`Billing cycle ${NEXT} closed`}`)
-    expect(events).toMatchObject([{ description: expect.stringContaining('charges 0.15, of which 0.15 for 2026-10;') }])
-    const [header, row] = statementCsv(lines).trim().split('\r\n')
-    expect(header?.split(',').at(-1)).toBe('adjusts')
-    expect(row).toMatch(/^adjustment,,\d{19},0,0,0,0,3,0\.000000,0\.150000,0\.000000,0\.000000,0\.150000,2026-10$/)
+    expect(events).toMatchObject([
+      { description: expect.stringContaining('charges EUR 0.15, of which 0.15 for 2026-10;') },
+    ])
+    const [header, row] = statementCsv(lines, 'EUR').trim().split('\r\n')
+    expect(header?.split(',').slice(-4)).toEqual(['adjusts', 'tag', 'tariff', 'currency'])
+    expect(row).toMatch(
+      /^adjustment,,\d{19},0,0,0,0,3,0\.000000,0\.150000,0\.000000,0\.000000,0\.150000,2026-10,,tariff of \d+ bytes,EUR$/,
+    )
   })
 })
 

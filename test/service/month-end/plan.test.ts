@@ -99,6 +99,7 @@ describe('planMonthEnd', () => {
       endsAt: BOUNDARY.toISOString(),
       closedAt: null,
       statement: true,
+      currency: 'EUR',
       totals: {
         // Two pools, four SIMs, and the adjustment of one SIM and its pool.
         lines: 8,

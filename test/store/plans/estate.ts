@@ -141,8 +141,8 @@ const A_THOUSAND = `
 /** Tenants that have keys and shards, and nothing else. */
 const others = (count: number) => `
   with made as (
-    insert into tenants (id, name, billing_email, billing_cycle, created_at, updated_at)
-    select 'other-' || n, 'Other', 'billing@other.example', 'P1M', '${MADE_AT.toISOString()}', '${MADE_AT.toISOString()}'
+    insert into tenants (id, name, billing_email, billing_cycle, currency, created_at, updated_at)
+    select 'other-' || n, 'Other', 'billing@other.example', 'P1M', 'EUR', '${MADE_AT.toISOString()}', '${MADE_AT.toISOString()}'
       from generate_series(1, ${count}) n
     returning id
   ), keys as (

@@ -40,7 +40,11 @@ const list = async (names: readonly string[], spreadsheet: boolean) =>
 const twice = (names: readonly string[]) => [...names, ...names]
 
 const once = (names: readonly string[]) => names
-const statement = (names: readonly string[]) => statementCsv(names.map((poolName) => ({ ...STATEMENT_LINE, poolName })))
+const statement = (names: readonly string[]) =>
+  statementCsv(
+    names.map((poolName) => ({ ...STATEMENT_LINE, poolName, tag: poolName, tariffName: poolName })),
+    'EUR',
+  )
 const alertNamed = (label: string) =>
   anAlert({ poolName: label, message: label, subject: { kind: 'pool', id: 7, label } })
 const notices = (names: readonly string[]) => noticesCsv(names.map(alertNamed))
@@ -48,7 +52,7 @@ const notices = (names: readonly string[]) => noticesCsv(names.map(alertNamed))
 describe.each([
   ['a list', (names: readonly string[]) => list(names, false), ['name', 'pool'], twice],
   ['a list for spreadsheets', (names: readonly string[]) => list(names, true), ['name', 'pool'], twice],
-  ['a statement', statement, ['pool'], once],
+  ['a statement', statement, ['pool', 'tag', 'tariff'], once],
   ['the notices of a mail', notices, ['name', 'pool', 'message'], once],
 ] as const)('%s', (_, written, columns, expected) => {
   const rows = (csv: string, options: object): Record<string, string>[] =>

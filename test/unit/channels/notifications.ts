@@ -77,6 +77,7 @@ export const aSummary = (over: Partial<SummaryNotification> = {}): SummaryNotifi
     usageMB: 61_234.567,
     overageMB: 13.25,
     chargesMicro: 1_234_567_890,
+    currency: 'EUR',
     movesApplied: 18,
     movesFailed: 2,
     unassigned: 4,

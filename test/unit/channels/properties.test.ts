@@ -212,7 +212,7 @@ describe('every mail', () => {
         for (const { filename } of attachments) expect(filename).toMatch(/^statement-[\w-]*\.csv$/)
 
         expect(subject.length).toBeLessThanOrEqual(SUBJECT_CHARS)
-        expect(subject).toMatch(/ closed: charges 1,234\.57, 1 change failed$/)
+        expect(subject).toMatch(/ closed: EUR 1,234\.57, 1 change failed$/)
         const inText = numbersOf(text)
         expect(numbersOf(wordsOf(html)).filter((number) => !inText.includes(number))).toEqual([])
       }),

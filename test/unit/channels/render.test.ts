@@ -158,9 +158,9 @@ describe('a mail of a month end', () => {
   test('states figures, failures and charges by pool', () => {
     const { subject, text } = renderMail([aSummary()])
 
-    expect(subject).toBe('Billing cycle November 2026 closed: charges 1,234.57, 2 changes failed')
+    expect(subject).toBe('Billing cycle November 2026 closed: EUR 1,234.57, 2 changes failed')
     expect(text).toContain('2026-11-01 00:00 UTC to 2026-12-01 00:00 UTC')
-    expect(text).toContain('Charges: 1,234.57')
+    expect(text).toContain('Charges: EUR 1,234.57')
     expect(text).toContain('SIMs: 1,190 Active, 7 Suspended, 3 Unprovisioned')
     expect(text).toContain('Queued changes failed: 2')
     expect(text).toContain('Still suspended: 5')

@@ -5,6 +5,7 @@ import {
   counted,
   duration,
   megabytes,
+  money,
   ofLimit,
   percent,
   plainNumber,
@@ -226,6 +227,11 @@ describe('quantity', () => {
     expect(quantity(24.0001, 'hours', [24])).toBe('24 h 360 ms')
     expect(plainNumber(7, [8])).toBe('7')
   })
+})
+
+test('money has the digits of its currency', () => {
+  const said = ['EUR', 'JPY', 'KWD'].map((currency) => money(1_234_567_890, currency))
+  expect(said).toEqual(['EUR 1,234.57', 'JPY 1,235', 'KWD 1,234.568'])
 })
 
 test('counted groups thousands', () => {

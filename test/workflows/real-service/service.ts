@@ -132,7 +132,15 @@ async function startAll(path: string, closing: Closing) {
   closing.push(() => workflowClient.close())
   const anyPort = { host: '127.0.0.1', port: 0, internalHost: '127.0.0.1', internalPort: 0 }
   const rules = rulesInForce()
-  const options = { rules, workflowClient, workflowOptions: OPTIONS, billingCycle: 'P1M', esim: ESIM, dependencies: [] }
+  const options = {
+    rules,
+    workflowClient,
+    workflowOptions: OPTIONS,
+    billingCycle: 'P1M',
+    currency: 'EUR',
+    esim: ESIM,
+    dependencies: [],
+  }
   const api = await startApi({ ...anyPort, ...options, store, databaseUrl: database.url, logger: log })
   closing.push(api.close)
   /** The connection of activities to the service. A test can make it fail without its own requests failing. */
