@@ -12,6 +12,7 @@ import { BatchRow, BulkRow, MOST_SIMS } from '../../domain/tickets/bulk.ts'
 import { mustNotBePacked } from '../http/bodies.ts'
 import { leavingOf, watchConnections } from '../http/left.ts'
 import { columnsOf } from './csv.ts'
+import { IgnoredFields } from './ignored-fields.ts'
 import { type FileRecord, recordsOfLines } from './lines.ts'
 import { partsOf } from './reading-turns.ts'
 import { recordsOfTable, type Table } from './tables.ts'
@@ -20,6 +21,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** First line of each record of the body, from 1. Null for a JSON body. */
     recordLines: readonly number[] | null
+    /** The unknown fields of the records, which are passed over. Null: they are refused. */
+    ignored: IgnoredFields | null
   }
 }
 
@@ -33,12 +36,25 @@ export const SIM_FILES = {
   bodies: takeSimFiles,
 }
 
+const TABLE: Table = { fields: ImportedSim.properties, oneOf: ['iccid'], mayIgnore: true }
+
 function takeSimFiles(app: FastifyInstance): void {
   app.decorateRequest('recordLines', null)
+  app.decorateRequest('ignored', null)
+  app.addHook('onRequest', async (request) => {
+    const { query } = request
+    const isAsked = typeof query === 'object' && query !== null && 'ignoreUnknown' in query && query.ignoreUnknown
+    if (isAsked === 'true') request.ignored = new IgnoredFields(ImportedSim.properties)
+  })
+  app.addHook('preValidation', async (request) => {
+    const { ignored, body } = request
+    if (ignored === null || typeof body !== 'object' || body === null || !('sims' in body)) return
+    if (Array.isArray(body.sims)) request.body = { ...body, sims: body.sims.map((sim) => ignored.without(sim)) }
+  })
   const asBody =
-    (recordsOf: (parts: AsyncGenerator<Buffer>) => AsyncGenerator<FileRecord[]>) =>
+    (recordsOf: (parts: AsyncGenerator<Buffer>, ignored?: IgnoredFields) => AsyncGenerator<FileRecord[]>) =>
     async (parts: AsyncGenerator<Buffer>, request: FastifyRequest) => {
-      const records = await upToMost(recordsOf(parts))
+      const records = await upToMost(recordsOf(parts, request.ignored ?? undefined))
       request.recordLines = records.map(({ line }) => line)
       return { sims: records.map(({ value }) => value) }
     }
@@ -46,7 +62,7 @@ function takeSimFiles(app: FastifyInstance): void {
   takeFiles(app, {
     'application/x-ndjson': ndjson,
     'application/ndjson': ndjson,
-    'text/csv': asBody((parts) => recordsOfTable(parts, { fields: ImportedSim.properties, oneOf: ['iccid'] })),
+    'text/csv': asBody((parts, ignored) => recordsOfTable(parts, TABLE, ignored)),
   })
 }
 

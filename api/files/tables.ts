@@ -8,6 +8,7 @@ import { DIGIT_FIELDS } from '../../domain/identifiers.ts'
 import { quote } from '../../domain/quote.ts'
 import { LABEL_PATTERN } from '../../domain/text.ts'
 import { type Row, rowsOf } from './csv-rows.ts'
+import type { IgnoredFields } from './ignored-fields.ts'
 import type { FileRecord } from './lines.ts'
 
 /** The permitted columns of a table. */
@@ -23,10 +24,8 @@ export interface Table {
    * resemble a field. Absent: a table has no other columns.
    */
   readonly ignored?: ReadonlySet<string>
-  /** Called with each unknown column, which is then not read. Absent: the file is refused. */
-  readonly onUnknown?: (name: string) => void
-  /** How to send the file all the same, for the refusal of an unknown column. */
-  readonly advice?: string
+  /** Whether the request may ask to pass over unknown columns. */
+  readonly mayIgnore?: boolean
 }
 
 /** The field of each column. Empty for a column without a name; null for an ignored one. */
@@ -36,13 +35,18 @@ type Columns = readonly (string | null)[]
  * The records of a table, unchecked, some at a time. An empty cell is no value. A row with a value outside of the columns, or
  * with bytes that are not UTF-8, is {@link Unreadable}.
  *
+ * @param ignored gets the unknown columns, which are then not read. Absent: they are refused
  * @throws ServiceError invalid_request if the file is no CSV, or if a column is unknown, duplicate or missing
  */
-export async function* recordsOfTable(parts: AsyncGenerator<Buffer>, table: Table): AsyncGenerator<FileRecord[]> {
+export async function* recordsOfTable(
+  parts: AsyncGenerator<Buffer>,
+  table: Table,
+  ignored?: IgnoredFields,
+): AsyncGenerator<FileRecord[]> {
   const readers = new Map(Object.entries(table.fields).map(([field, schema]) => [field, readerOf(field, schema)]))
   let columns: Columns | undefined
   for await (const rows of rowsOf(parts)) {
-    columns ??= columnsOf(rows.shift(), table)
+    columns ??= columnsOf(rows.shift(), table, ignored)
     const known = columns
     yield rows.map((row) => ({ line: row.line, value: recordOf(row, known, readers) }))
   }
@@ -86,17 +90,18 @@ function integerIn(cell: string): unknown {
 
 const booleanIn: ReadCell = (cell) => (/^(true|false|1|0)$/i.test(cell) ? /^(true|1)$/i.test(cell) : cell)
 
-function columnsOf(header: Row | undefined, table: Table): Columns {
+function columnsOf(header: Row | undefined, table: Table, ignored?: IgnoredFields): Columns {
   const names = header?.cells ?? []
   const fields = Object.keys(table.fields)
   const known = new Map(fields.map((field) => [field.toLowerCase(), field]))
   for (const [name, field] of Object.entries(table.otherNames ?? {})) known.set(name, field)
   const columns = names.map((name) => (name === '' ? '' : (known.get(name.toLowerCase()) ?? null)))
   const unknown = names.filter((_, at) => columns[at] === null)
-  if (table.onUnknown !== undefined) unknown.forEach(table.onUnknown)
+  if (ignored !== undefined) for (const name of unknown) ignored.add(name)
   else {
     const strange = unknown.flatMap((name) => strangeness(name, table) ?? [])
-    if (strange.length > 0) throw columnFault(`unknown column ${strange.slice(0, 5).join(', ')}`, fields, table.advice)
+    if (strange.length > 0)
+      throw columnFault(`unknown column ${strange.slice(0, 5).join(', ')}`, fields, table.mayIgnore)
   }
   const twice = columns.findIndex((field, at) => field !== '' && field !== null && columns.indexOf(field) !== at)
   if (twice >= 0) {
@@ -136,7 +141,8 @@ function fieldMeantBy(name: string, fields: readonly string[]): string | undefin
   return stem === undefined ? didYouMean(words.join(''), fields) : `did you mean ${stems.get(stem)}?`
 }
 
-function columnFault(why: string, fields: readonly string[], advice?: string): ServiceError {
-  const detail = `${why}; expected some of ${fields.join(', ')}${advice === undefined ? '' : `, or ${advice}`}`
+function columnFault(why: string, fields: readonly string[], mayIgnore = false): ServiceError {
+  const advice = mayIgnore ? ', or ignoreUnknown=true to pass it over' : ''
+  const detail = `${why}; expected some of ${fields.join(', ')}${advice}`
   return new ServiceError('invalid_request', `The CSV's first line: ${detail}`, { errors: [{ pointer: '', detail }] })
 }

@@ -8,11 +8,10 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
-import { Unreadable } from '../../domain/files/waste.ts'
-import { quote } from '../../domain/quote.ts'
 import { UsageRecord } from '../../domain/usage/usage-record.ts'
 import { isPacked, jsonOf } from '../http/bodies.ts'
 import { leavingOf, watchConnections } from '../http/left.ts'
+import type { IgnoredFields } from './ignored-fields.ts'
 import { type FileRecord, recordsOfLines } from './lines.ts'
 import { takeTurn } from './reading-turns.ts'
 import { recordsOfTable, type Table } from './tables.ts'
@@ -39,39 +38,6 @@ export class ArrivalHash {
   /** SHA-256 of the bytes so far, hexadecimal. */
   sha256(): string {
     return this.#hash.copy().digest('hex')
-  }
-}
-
-/** Most fields passed over in a delivery: records with further ones are rejected. */
-const MOST_IGNORED = 100
-/** Most bytes shown of the name of a field. */
-const SHOWN = 60
-const FIELDS: ReadonlySet<string> = new Set(Object.keys(UsageRecord.properties))
-
-/** The unknown fields of a delivery that are passed over. */
-export class IgnoredFields {
-  /** Names as they came, each with its text for the answer: a name is looked up in every record. */
-  readonly #names = new Map<string, string>()
-
-  /** At most 100 names. */
-  get names(): string[] {
-    return [...new Set(this.#names.values())]
-  }
-
-  /** @returns whether the field is passed over */
-  add(name: string): boolean {
-    if (this.#names.has(name)) return true
-    if (this.#names.size >= MOST_IGNORED) return false
-    this.#names.set(name, quote(name, SHOWN))
-    return true
-  }
-
-  /** A record without its unknown fields; other values unchanged. */
-  without(value: unknown): unknown {
-    if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Unreadable) return value
-    const fields = Object.entries(value)
-    const known = fields.filter(([name]) => FIELDS.has(name) || !this.add(name))
-    return known.length === fields.length ? value : Object.fromEntries(known)
   }
 }
 
@@ -108,8 +74,7 @@ export function usageRecords(
     ...(isJson && { most: { bytes: MOST_JSON, inPlace: 'NDJSON or CSV' } }),
   })
   if (type === 'text/csv') {
-    const table = ignored === undefined ? TABLE : { ...TABLE, onUnknown: (name: string) => void ignored.add(name) }
-    return valuesOf(recordsOfTable(bytes, table))
+    return valuesOf(recordsOfTable(bytes, TABLE, ignored))
   }
   const values = isJson ? fromJson(bytes) : valuesOf(recordsOfLines(bytes))
   return ignored === undefined ? values : onlyKnown(values, ignored)
@@ -139,7 +104,7 @@ function recordsIn(body: Buffer): readonly unknown[] {
 const TABLE: Table = {
   fields: UsageRecord.properties,
   oneOf: ['iccid', 'simId'],
-  advice: 'ignoreUnknown=true to pass it over',
+  mayIgnore: true,
 }
 
 async function* valuesOf(batches: AsyncGenerator<readonly FileRecord[]>): AsyncGenerator<readonly unknown[]> {

@@ -41,6 +41,7 @@ docs/take-over.md.`,
   )
     .argument('<file>', 'CSV, NDJSON (.ndjson, .jsonl) or JSON')
     .option('--dry-run', 'only list the SIMs that would be created and rejected')
+    .option('--ignore-unknown', 'pass over unknown columns and fields, and name them')
     .action(withSettings(async () => (await import('./sims.ts')).importSimFile)),
 ])
 

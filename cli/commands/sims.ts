@@ -30,6 +30,7 @@ const SHOWN = 20
 
 interface ImportFlags extends TenantFlags {
   readonly dryRun?: boolean
+  readonly ignoreUnknown?: boolean
 }
 
 /**
@@ -41,19 +42,19 @@ interface ImportFlags extends TenantFlags {
 export async function importSimFile(
   settings: Settings,
   file: string,
-  { tenant: tenantId, dryRun = false }: ImportFlags,
+  { tenant: tenantId, dryRun = false, ignoreUnknown = false }: ImportFlags,
 ): Promise<void> {
   const type = TYPES[extname(file).toLowerCase()]
   if (type === undefined) {
     throw new CommandFailure(`${file}: expected a file that ends in ${Object.keys(TYPES).join(', ')}`, ExitCode.usage)
   }
   const bytes = await readInput(file)
-  const { created, rejected, warnings, warningCount, totals } = await askService(
+  const { created, rejected, warnings, warningCount, totals, ignored } = await askService(
     { settings, tenantId, timeoutMs: TIMEOUT_MS },
     (service) =>
       responseOf(
         service.POST('/internal/sims', {
-          params: { ...idempotent(), query: { dryRun } },
+          params: { ...idempotent(), query: { dryRun, ignoreUnknown } },
           body: bytes,
           ...delivered(bytes, { 'content-type': type }),
         }),
@@ -66,6 +67,7 @@ export async function importSimFile(
     ...takenOver(totals),
   ]
   if (dryRun) print('dry run: nothing was written')
+  if (ignored.length > 0) print(`passed over: ${ignored.join(', ')}`)
   for (const line of [
     ...table([], counts),
     ...listed('rejected', rejected, rejected.length),

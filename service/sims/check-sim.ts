@@ -136,7 +136,8 @@ function faultsOf(record: unknown, fields: Fields): string[] {
   const unknown = [...given.keys()].filter((name) => !Object.hasOwn(fields, name))
   if (unknown.length === 0) return faults
   const shown = unknown.slice(0, 5).map(unknownField).join(', ')
-  return [...faults, `no field of a SIM: ${shown}; expected some of ${Object.keys(fields).join(', ')}`]
+  const advice = fields === IMPORT_FIELDS ? ', or ignoreUnknown=true to pass it over' : ''
+  return [...faults, `no field of a SIM: ${shown}; expected some of ${Object.keys(fields).join(', ')}${advice}`]
 }
 
 function textOf(value: unknown, name: string, { secret }: Field): string {

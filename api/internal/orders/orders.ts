@@ -1,4 +1,5 @@
 /** Fulfilment of orders, and their prices. */
+import { Type } from 'typebox'
 import { OrderType } from '../../../domain/codes.ts'
 import { type ErrorCode, ServiceError } from '../../../domain/errors.ts'
 import {
@@ -13,6 +14,7 @@ import {
   ShipmentQuery,
 } from '../../../domain/orders/order.ts'
 import { PageQuery, pageOf } from '../../../domain/page.ts'
+import { strictObject } from '../../../domain/schema.ts'
 import { completeOrder } from '../../../service/orders/complete-order.ts'
 import { findOrder, orderSimCount, pageOfOrderSims, toOrderDetail } from '../../../service/orders/rows/orders.ts'
 import { ownPrices } from '../../../service/orders/rows/prices.ts'
@@ -21,6 +23,7 @@ import { setOrderPrices, toPrices } from '../../../service/orders/set-order-pric
 import { shipOrder } from '../../../service/orders/ship-order.ts'
 import { deliverOrder, failOrder, processOrder } from '../../../service/orders/steps.ts'
 import type { PlatformTx, TenantTx } from '../../../store/tenancy.ts'
+import { IGNORE_UNKNOWN, IGNORED } from '../../files/ignored-fields.ts'
 import { SIM_FILES } from '../../files/sim-files.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
@@ -51,6 +54,7 @@ function missing(parameter: string): never {
 const readPrices = async (tx: TenantTx | PlatformTx) => ({ prices: toPrices(await ownPrices(tx)) })
 
 const response = { 200: OrderStatusResponse }
+const fulfilled = { 200: strictObject({ ...OrderStatusResponse.properties, ...IGNORED }) }
 const route = internalRoutes('Orders')
 const priceRoute = internalRoutes('Orders', { tenant: 'or-platform' })
 
@@ -113,9 +117,9 @@ export const internalOrderRoutes = [
     also: { body: { ...eitherOf('iccids', 'sims'), ...noneTwice('iccids') } },
     ...SIM_FILES,
     params: OrderParams,
-    query: ShipmentQuery,
+    query: Type.Object({ ...ShipmentQuery.properties, ...IGNORE_UNKNOWN }),
     body: Shipment,
-    response,
+    response: fulfilled,
     bodyLimit: SHIPMENT_BYTES,
     // A file holds only the SIMs. The rest of the shipment is in the query.
     preValidation: async (request) => {
@@ -123,7 +127,10 @@ export const internalOrderRoutes = [
       const { shippingCarrier = missing('shippingCarrier'), trackingNumber = missing('trackingNumber') } = request.query
       request.body = { ...request.body, shippingCarrier, trackingNumber }
     },
-    change: (tx, { params, body, recordLines }) => shipOrder(tx, params.orderId, body, recordLines ?? undefined),
+    change: async (tx, { params, body, recordLines, ignored }) => ({
+      ...(await shipOrder(tx, params.orderId, body, recordLines ?? undefined)),
+      ignored: ignored?.names ?? [],
+    }),
   }),
   route('POST', '/orders/:orderId/complete', {
     operationId: 'completeOrder',
@@ -134,11 +141,14 @@ export const internalOrderRoutes = [
     also: { body: { ...notBoth('iccids', 'sims'), ...noneTwice('iccids') } },
     ...SIM_FILES,
     params: OrderParams,
+    query: Type.Object(IGNORE_UNKNOWN),
     body: Completion,
-    response,
+    response: fulfilled,
     bodyLimit: SHIPMENT_BYTES,
-    change: (tx, { params, body, recordLines }, { esim }) =>
-      completeOrder(tx, { ...params, ...body }, esim, recordLines ?? undefined),
+    change: async (tx, { params, body, recordLines, ignored }, { esim }) => ({
+      ...(await completeOrder(tx, { ...params, ...body }, esim, recordLines ?? undefined)),
+      ignored: ignored?.names ?? [],
+    }),
   }),
   route('POST', '/orders/:orderId/fail', {
     operationId: 'failOrder',

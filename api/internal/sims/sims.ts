@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { IdResponse } from '../../../domain/schema.ts'
+import { IdResponse, strictObject } from '../../../domain/schema.ts'
 import { SimWatchdogChange } from '../../../domain/sims/sim.ts'
 import { ImportPreview, ImportQuery, ImportResult, ImportSims } from '../../../domain/sims/sim-import.ts'
 import { takeBackChange } from '../../../service/month-end/queue-change.ts'
@@ -7,6 +7,7 @@ import { importSims, previewSimImport } from '../../../service/sims/import-sims.
 import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { prepareSoFar } from '../../../service/usage/used-so-far.ts'
 import { inTenant, withLongTimeout } from '../../../store/tenancy.ts'
+import { IGNORE_UNKNOWN, IGNORED } from '../../files/ignored-fields.ts'
 import { SIM_FILES } from '../../files/sim-files.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { byId, internalRoutes } from '../../http/declare-routes.ts'
@@ -24,21 +25,31 @@ export const internalSimRoutes = [
     operationId: 'importSims',
     summary: 'Import SIMs, as delivered or in their present state at the carrier',
     ...SIM_FILES,
-    query: ImportQuery,
+    query: Type.Object({ ...ImportQuery.properties, ...IGNORE_UNKNOWN }),
     body: ImportSims,
-    response: { 200: Type.Union([ImportResult, ImportPreview]) },
+    response: {
+      200: Type.Union([
+        strictObject({ ...ImportResult.properties, ...IGNORED }),
+        strictObject({ ...ImportPreview.properties, ...IGNORED }),
+      ]),
+    },
     bodyLimit: IMPORT_BYTES,
     handle: async (request, { store, reply }) => {
       const { sims } = request.body
       const lines = request.recordLines ?? undefined
+      const ignored = request.ignored?.names ?? []
       const there = whileThere(withLongTimeout(store), request)
       // A dry run leaves nothing behind, not even a response kept under an Idempotency-Key. The key stays free for
       // the real run.
       if (request.query.dryRun === true) {
-        return inTenant(there, request.tenantId, (tx) => previewSimImport(tx, sims, lines))
+        const preview = await inTenant(there, request.tenantId, (tx) => previewSimImport(tx, sims, lines))
+        return { ...preview, ignored }
       }
       await prepareSoFar(store, request.tenantId)
-      return idempotentInTenant(there, { request, reply }, (tx) => importSims(tx, sims, lines))
+      return idempotentInTenant(there, { request, reply }, async (tx) => ({
+        ...(await importSims(tx, sims, lines)),
+        ignored,
+      }))
     },
   }),
   route('PATCH', '/sims/:id/watchdog', {

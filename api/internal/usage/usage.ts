@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { pageOf } from '../../../domain/page.ts'
-import { Id, strictObject, Text } from '../../../domain/schema.ts'
+import { Id, strictObject } from '../../../domain/schema.ts'
 import { UsageDelivery, UsageDeliveryQuery } from '../../../domain/usage/delivery.ts'
 import { UsageRecord } from '../../../domain/usage/usage-record.ts'
 import { type UsageResponse as Counted, countStream } from '../../../service/usage/count-usage.ts'
@@ -12,7 +12,8 @@ import {
   pageOfUsageDeliveries,
 } from '../../../service/usage/rows/deliveries.ts'
 import { continuing, inTenant } from '../../../store/tenancy.ts'
-import { ArrivalHash, IgnoredFields, takeUsage, usageRecords } from '../../files/usage-stream.ts'
+import { IGNORE_UNKNOWN, IGNORED, IgnoredFields } from '../../files/ignored-fields.ts'
+import { ArrivalHash, takeUsage, usageRecords } from '../../files/usage-stream.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
 import { whileThere } from '../../http/left.ts'
 import { onBehalfOf } from '../../http/on-behalf-of.ts'
@@ -30,16 +31,10 @@ const UsageResponse = strictObject({
     strictObject({ index: count('Place in the delivery, from 0'), code: Type.String(), detail: Type.String() }),
     { description: 'The first 1,000 refused records' },
   ),
-  ignored: Type.Array(Text('Name of a field', 'country'), {
-    description: 'With `ignoreUnknown`: names of the fields that were passed over, at most 100',
-  }),
+  ...IGNORED,
 })
 
-const UsageQuery = Type.Object({
-  ignoreUnknown: Type.Optional(
-    Type.Boolean({ description: 'Pass over unknown fields and columns; default: such a record, or CSV, is refused' }),
-  ),
-})
+const UsageQuery = Type.Object(IGNORE_UNKNOWN)
 
 /** Schema for the document. It allows any value in place of a record: a bad record is rejected without the rest. */
 const USAGE = Type.Object({
@@ -98,7 +93,7 @@ async function takeIn(
 ): Promise<Static<typeof UsageResponse>> {
   const { tenantId } = request
   const arrived = new ArrivalHash()
-  const ignored = request.query.ignoreUnknown === true ? new IgnoredFields() : undefined
+  const ignored = request.query.ignoreUnknown === true ? new IgnoredFields(UsageRecord.properties) : undefined
   const deliveryId = await inTenant(onBehalfOf(store, request), tenantId, insertDelivery)
   const rest = continuing(store)
   const answer = { accepted: 0, duplicates: 0, rejectedCount: 0 }

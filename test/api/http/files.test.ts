@@ -1,10 +1,11 @@
 /** Files as people send them, at each route that takes some: a row is read as it was meant, or it is rejected. */
 import { describe, expect, test } from 'vitest'
-import { aPool, aSim, provisioned, useHarness } from '../harness.ts'
+import { anIccid, aPool, aSim, provisioned, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 const CSV = { 'content-type': 'text/csv' }
 const NDJSON = { 'content-type': 'application/x-ndjson' }
+const JSON_TYPE = { 'content-type': 'application/json' }
 const AT = '2026-11-20T10:00:00Z'
 
 const send = (url: string, body: string | Buffer, type = CSV) => harness.tenant.inside('POST', url, body, type)
@@ -67,7 +68,6 @@ test('usage with unknown fields is refused, or counted without them on request',
   const csv = (n: number) => `recordId,iccid,at,bytesUp,Country,mcc_mnc\nunknown-${n},${iccid},${AT},1000000,DE,26201\n`
   const json = (n: number) =>
     `{"recordId":"unknown-${n}","simId":${id},"at":"${AT}","bytesUp":1000000,"country":"DE","rat":{"name":"LTE"}}`
-  const all = { 'content-type': 'application/json' }
   const onRequest = `${USAGE}?ignoreUnknown=true`
 
   const refused = await send(USAGE, csv(1))
@@ -75,7 +75,7 @@ test('usage with unknown fields is refused, or counted without them on request',
   const counted = [
     await send(onRequest, csv(3)),
     await send(onRequest, json(4), NDJSON),
-    await send(onRequest, `{"records":[${json(5)},7]}`, all),
+    await send(onRequest, `{"records":[${json(5)},7]}`, JSON_TYPE),
   ]
 
   expect(refused).toMatchObject({ status: 400, body: { errors: [{ pointer: '' }] } })
@@ -89,6 +89,24 @@ test('usage with unknown fields is refused, or counted without them on request',
     [1, 1, ['country', 'rat']],
   ])
   expect(await usageOf(id)).toBe(3)
+})
+
+test.each([
+  ['CSV', (iccid: string) => `iccid,ICC type,country\n${iccid},M2M,DE\n`, CSV, ['ICC type', 'country']],
+  ['NDJSON', (iccid: string) => `{"iccid":"${iccid}","country":"DE"}`, NDJSON, ['country']],
+  ['JSON', (iccid: string) => `{"sims":[{"iccid":"${iccid}","country":"DE"}]}`, JSON_TYPE, ['country']],
+] as const)('SIMs with unknown fields in %s are imported on request', async (_, file, type, ignored) => {
+  const iccid = anIccid()
+  const url = `${SIMS}?ignoreUnknown=true`
+
+  const refused = await send(SIMS, file(iccid), type)
+  const tried = await send(`${url}&dryRun=true`, file(iccid), type)
+  const imported = await send(url, file(iccid), type)
+
+  expect(JSON.stringify(refused.body)).toContain('or ignoreUnknown=true to pass it over')
+  for (const { status, body } of [tried, imported]) {
+    expect({ status, ...body }).toMatchObject({ status: 200, created: [{ iccid }], rejected: [], ignored })
+  }
 })
 
 describe.each([

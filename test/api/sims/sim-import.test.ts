@@ -92,7 +92,7 @@ describe('a rejected record', () => {
     ],
     [
       { iccid, tags: 'A' },
-      'no field of a SIM: "tags": did you mean tag?; expected some of iccid, imsi, msisdn, imei, type, esimQrPayload, tag, watchdogMode, warningThresholdPct, enableBurnRateAlerts, isWatchdogExempt, status, poolId, tariffId, activatedAt, usageBytes, voiceSeconds, smsCount',
+      'no field of a SIM: "tags": did you mean tag?; expected some of iccid, imsi, msisdn, imei, type, esimQrPayload, tag, watchdogMode, warningThresholdPct, enableBurnRateAlerts, isWatchdogExempt, status, poolId, tariffId, activatedAt, usageBytes, voiceSeconds, smsCount, or ignoreUnknown=true to pass it over',
     ],
     ['8944', 'got "8944"; expected an object with an iccid'],
     [null, 'got null; expected an object with an iccid'],
