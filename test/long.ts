@@ -141,7 +141,6 @@ export const LONG: readonly LongSuite[] = [
   suite('continued', 'workflows/continued', 'bulk runs continue as new', 2),
   suite('temporal-server', 'workflows/temporal-server', "Temporal's own server: Schedules, searches, restarts", 3),
   suite('backtest', 'service/backtests/backtest', 'a backtest decides as the service did', 2),
-  suite('backtest-jobs', 'service/backtests/backtest-jobs', 'backtests asked of the service', 2),
   suite('life-pairs', 'service/watchdog/life-pairs', 'pairs of changes of rules in force', 2),
   suite('example-month', 'service/backtests/example-month', 'ten hours of the example month, backtested', 1),
   suite('example-month-mails', 'service/channels/example-month', 'the example month, its mails in each grouping', 1),

@@ -23,7 +23,6 @@ import { everythingIn } from '../everything.ts'
 import { connected, replayOptions } from './lived.ts'
 import { aPastCycle, doNext as doNextOf } from './past-cycle.ts'
 
-const LONG = 300_000
 /** Longest wait for a backtest, in seconds. */
 const WAITS_S = 240
 const store = await aStore('2026-11-10T12:00:00Z')
@@ -57,7 +56,7 @@ const doNext = (onInstant?: (own: Db) => unknown, signal?: AbortSignal) =>
     onTrouble: (_id, error) => troubles.push(error),
   })
 
-test('is done as asked, and changes no other row', { timeout: LONG }, async () => {
+test('is done as asked, and changes no other row', async () => {
   const [first, second] = [await asked(), await asked()]
   const { backtests: _before, ...before } = await everythingIn(store.databaseUrl)
   const seen: unknown[] = []
@@ -86,7 +85,7 @@ test('is done as asked, and changes no other row', { timeout: LONG }, async () =
   expect(troubles).toEqual([])
 })
 
-test('starts anew where its connection ends, three times', { timeout: LONG }, async () => {
+test('starts anew where its connection ends, three times', async () => {
   const id = await asked()
   const broken = async (own: Db) => endBackend(store.db, await backendOf(own))
   for (const starts of [1, 2, 3]) {
@@ -102,7 +101,7 @@ test('starts anew where its connection ends, three times', { timeout: LONG }, as
   expect(await doNext()).toBe(false)
 })
 
-test('goes back to the queue when its worker stops', { timeout: LONG }, async () => {
+test('goes back to the queue when its worker stops', async () => {
   const id = await asked()
   for (let stops = 0; stops < 4; stops += 1) {
     const stopping = new AbortController()
@@ -113,7 +112,7 @@ test('goes back to the queue when its worker stops', { timeout: LONG }, async ()
   expect(troubles).toEqual([])
 })
 
-test('is left at once when it is removed', { timeout: LONG }, async () => {
+test('is left at once when it is removed', async () => {
   const id = await asked()
   let instants = 0
   const remove = async () => {
@@ -133,7 +132,7 @@ test('waits while another process does one', async () => {
   expect((await found(id))?.state).toBe('queued')
 })
 
-test('says in words why it failed', { timeout: LONG }, async () => {
+test('says in words why it failed', async () => {
   const id = await asked()
   expect(
     await doNext(() => {
@@ -144,7 +143,7 @@ test('says in words why it failed', { timeout: LONG }, async () => {
   expect(troubles).toHaveLength(1)
 })
 
-test('a worker does what waits, and stops in the middle of a statement', { timeout: LONG }, async () => {
+test('a worker does what waits, and stops in the middle of a statement', async () => {
   const login = await loginOfProcesses(store.databaseUrl)
   const own = connect(login.url)
   const start = () =>
