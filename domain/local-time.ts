@@ -52,6 +52,39 @@ function localOf(at: Date, timeZone: string): Local {
   }
 }
 
+/** A day in a time zone, and the time in it. */
+export interface LocalDay {
+  /** Its first instant, epoch milliseconds. */
+  readonly startsAt: number
+  /** The hour at the instant that was asked about, 0 to 23. */
+  readonly hour: number
+  /** 1 (Monday) to 7 (Sunday), as in ISO 8601. */
+  readonly weekday: number
+}
+
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+
+/** What the clock of a zone shows at an instant, in milliseconds as if it were of UTC. Offsets are whole minutes. */
+function wallClock(at: number, zone: string): number {
+  if (zone === 'UTC') return at
+  const { day, time } = localOf(new Date(at), zone)
+  return Date.parse(`${day}T${time}Z`) + at - Math.floor(at / MINUTE_MS) * MINUTE_MS
+}
+
+/** The day that an instant (epoch milliseconds) is in. @param timeZone as of {@link instant} */
+export function localDay(at: number, timeZone: string): LocalDay {
+  const zone = isTimeZone(timeZone) ? timeZone : 'UTC'
+  const now = wallClock(at, zone)
+  const midnight = Math.floor(now / DAY_MS) * DAY_MS
+  const start = at - (now - midnight)
+  // If the clocks have changed since, it began so much later or earlier.
+  const startsAt = start + midnight - 1 - wallClock(start - 1, zone)
+  const weekday = new Date(midnight).getUTCDay() || 7
+  return { startsAt, hour: Math.floor((now - midnight) / HOUR_MS), weekday }
+}
+
 /**
  * An instant in a time zone, followed by UTC: `2026-11-21 09:40 +01:00 (08:40 UTC)`.
  *

@@ -7,8 +7,12 @@ import type { PoolWatchdogSettings, WatchdogSettings } from '../domain/watchdog/
 export interface Windows {
   readonly short: Date
   readonly long: Date
+  /** The last hour, the last 24 hours, and the 7 days, up to the end of known usage. */
+  readonly hour: Date
   readonly day: Date
   readonly week: Date
+  /** The present day in the tenant's time zone. */
+  readonly today: Date
   /** Not in them: the end of the cycle. */
   readonly until: Date
 }
@@ -39,12 +43,14 @@ export interface SimRow extends WatchdogSettings {
   readonly lastSeenAt: Date | null
 }
 
-/** Bytes used over the windows, and messages sent over a day. */
+/** Bytes used over the windows, and messages sent over an hour and 24. */
 export interface WindowSums {
   readonly shortBytes: number
   readonly longBytes: number
   readonly dayBytes: number
   readonly weekBytes: number
+  readonly todayBytes: number
+  readonly hourMessages: number
   readonly dayMessages: number
 }
 

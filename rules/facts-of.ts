@@ -1,5 +1,6 @@
 /** Computes facts of subjects at an instant from rows, of the store or a timeline. Instants: epoch milliseconds. */
 import { labelOf, SimStatus, TariffType } from '../domain/codes.ts'
+import { type LocalDay, localDay } from '../domain/local-time.ts'
 import { bucketMs, type Cycle, daysUntilRenewal } from '../domain/time/cycle.ts'
 import { toMB, toMinutes, toMoney } from '../domain/units.ts'
 import { type Feed, feedAt } from '../domain/usage/feed.ts'
@@ -36,6 +37,8 @@ interface Instant {
   readonly at: number
   readonly cycle: Cycle
   readonly billingCycle: string
+  /** IANA name. */
+  readonly timeZone: string
   readonly feedTimes: FeedRow
 }
 
@@ -48,26 +51,32 @@ export interface Moment extends Instant {
   readonly feed: Feed
   /** End of known usage, epoch milliseconds: rates and windows are as of it. */
   readonly knownTo: number
+  /** The day, in the tenant's time zone. */
+  readonly day: LocalDay
   /** Starts of the windows, each rounded down to the start of a usage bucket. */
   readonly windows: Windows
 }
 
 export function momentOf(of: Instant): Moment {
-  const { at, cycle, billingCycle, feedTimes } = of
+  const { at, cycle, billingCycle, timeZone, feedTimes } = of
   const asOf = Math.min(at, cycle.endsAt)
   const knownTo = Math.min(asOf, feedTimes.newestAt?.getTime() ?? asOf)
-  const windows = windowsUpTo(knownTo, cycle, bucketMs(billingCycle))
-  return { ...of, asOf, isEnded: at >= cycle.endsAt, feed: feedAt(feedTimes, cycle, at), knownTo, windows }
+  const day = localDay(asOf, timeZone)
+  const windows = windowsFrom(knownTo, day.startsAt, cycle, bucketMs(billingCycle))
+  return { ...of, asOf, isEnded: at >= cycle.endsAt, feed: feedAt(feedTimes, cycle, at), knownTo, day, windows }
 }
 
-function windowsUpTo(knownTo: number, cycle: Cycle, width: number): Windows {
-  const start = (ms: number) => new Date(Math.floor((knownTo - ms) / width) * width)
+function windowsFrom(knownTo: number, today: number, cycle: Cycle, width: number): Windows {
+  const bucketAt = (at: number) => new Date(Math.floor(at / width) * width)
+  const start = (ms: number) => bucketAt(knownTo - ms)
   const day = 24 * HOUR_MS
   return {
     short: start(lengthMs(cycle) * BURN_SHORT_SHARE),
     long: start(lengthMs(cycle) * BURN_LONG_SHARE),
+    hour: start(HOUR_MS),
     day: start(day),
     week: start(7 * day),
+    today: bucketAt(today),
     until: new Date(cycle.endsAt),
   }
 }
@@ -87,10 +96,14 @@ const cyclePct = (cycle: Cycle, ms: number): number => (100 * ms) / lengthMs(cyc
 const elapsedPct = (cycle: Cycle, at: number): number =>
   Math.min(100, Math.max(0, cyclePct(cycle, at - cycle.startsAt)))
 
-export const cycleFacts = (cycle: Cycle, at: number) => ({
-  elapsedPct: elapsedPct(cycle, at),
+/** Facts about time, which all kinds of subjects have. */
+export const timeFacts = ({ cycle, asOf, day }: Pick<Moment, 'cycle' | 'asOf' | 'day'>) => ({
+  elapsedPct: elapsedPct(cycle, asOf),
   cycleHours: lengthMs(cycle) / HOUR_MS,
-  daysUntilRenewal: daysUntilRenewal(cycle, at),
+  daysUntilRenewal: daysUntilRenewal(cycle, asOf),
+  hoursUntilRenewal: (cycle.endsAt - asOf) / HOUR_MS,
+  hourOfDay: day.hour,
+  dayOfWeek: day.weekday,
 })
 
 type UsedLimit = Pick<JudgedFigures, 'usageBytes' | 'limitBytes'>
@@ -154,10 +167,15 @@ export const SIM_FACTS: { readonly [Name in keyof SimFacts]: FactOf<SimFactRow, 
   burnLongRatio: (row, moment) => burnFacts(row, moment).burnLongRatio,
   forecastPct: (row, moment) => burnFacts(row, moment).forecastPct,
   elapsedPct: (_, { cycle, asOf }) => elapsedPct(cycle, asOf),
-  cycleHours: (_, { cycle, asOf }) => cycleFacts(cycle, asOf).cycleHours,
-  daysUntilRenewal: (_, { cycle, asOf }) => cycleFacts(cycle, asOf).daysUntilRenewal,
+  cycleHours: (_, moment) => timeFacts(moment).cycleHours,
+  daysUntilRenewal: (_, moment) => timeFacts(moment).daysUntilRenewal,
+  hoursUntilRenewal: (_, moment) => timeFacts(moment).hoursUntilRenewal,
+  hourOfDay: (_, { day }) => day.hour,
+  dayOfWeek: (_, { day }) => day.weekday,
+  usageTodayMB: ({ todayBytes }) => toMB(todayBytes),
   usage24hMB: ({ dayBytes }) => toMB(dayBytes),
   usage7dMB: ({ weekBytes }) => toMB(weekBytes),
+  sms1h: ({ hourMessages }) => hourMessages,
   sms24h: ({ dayMessages }) => dayMessages,
   voiceMins: ({ voiceSeconds }) => toMinutes(voiceSeconds),
   smsCount: ({ smsCount }) => smsCount,
@@ -193,7 +211,7 @@ export function simFactsOf(row: SimFactRow, moment: Moment): Facts {
 }
 
 export function poolFactsOf(row: PoolFactRow & PoolScan & WindowSums, moment: Moment): PoolFacts {
-  const { asOf, cycle } = moment
+  const { asOf } = moment
   return {
     poolId: row.poolId,
     poolName: row.poolName,
@@ -204,8 +222,10 @@ export function poolFactsOf(row: PoolFactRow & PoolScan & WindowSums, moment: Mo
     remainingMB: toMB(row.remainingBytes),
     overageMB: toMB(row.overageBytes),
     ...burnFacts(row, moment),
-    ...cycleFacts(cycle, asOf),
+    ...timeFacts(moment),
+    usageTodayMB: toMB(row.todayBytes),
     usage24hMB: toMB(row.dayBytes),
+    sms1h: row.hourMessages,
     sms24h: row.dayMessages,
     watchdogMode: row.mode,
     warningThresholdPct: row.warningThresholdPct,
@@ -238,7 +258,7 @@ function chargesOf({ feeMicro, overageMicro, forecastMicro }: OverageCharges, mo
 }
 
 export function tenantFactsOf(row: TenantFactRow & TicketCounts & OverageCharges, moment: Moment): TenantFacts {
-  const { asOf, cycle, feed } = moment
+  const { cycle, feed } = moment
   return {
     simCount: row.simCount,
     activeSimCount: row.activeSimCount,
@@ -251,7 +271,7 @@ export function tenantFactsOf(row: TenantFactRow & TicketCounts & OverageCharges
     ...chargesOf(row, moment),
     usageMB: toMB(row.usageBytes),
     overageMB: toMB(row.overageBytes),
-    ...cycleFacts(cycle, asOf),
+    ...timeFacts(moment),
     feedAgeMinutes: over(feed.ageMs, MINUTE_MS),
     feedAgePct: feed.ageMs === null ? null : cyclePct(cycle, feed.ageMs),
     feedLimitMinutes: feed.limitMs / MINUTE_MS,

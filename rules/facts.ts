@@ -41,7 +41,8 @@ export type Cost = 'row' | 'window' | 'scan'
  * - `ages`: it rises evenly, or does not move. If it is null, it stays null. Its unit is %, hours or minutes.
  * - `falls`: it falls, at instants that are not known ahead.
  * - `expires`: a boolean that is true for a while, then false.
- * - `elsewhere`: others move it, such as the other SIMs of a pool or the tenant's feed. They do not mark the subject.
+ * - `elsewhere`: others move it, such as the other SIMs of a pool, the tenant's feed or the clock of its time zone. They
+ *   do not mark the subject.
  */
 export type WithTime = 'still' | 'ages' | 'falls' | 'expires' | 'elsewhere'
 
@@ -130,6 +131,7 @@ const IN_CURRENCY = 'in the tenant’s currency'
 
 /** The time of sums over windows. */
 const LATEST = 'up to the tenant’s newest usage record, earlier cycles included'
+const ZONE = 'the tenant’s time zone'
 /** The time of rates. */
 const AS_OF = '; as of the tenant’s newest usage record, null in the first tenth of the cycle'
 const FEED_AGE =
@@ -196,10 +198,18 @@ export const FACTS = {
     { ...USED, cost: { tenant: 'scan' }, withTime: { sim: 'elsewhere', tenant: 'elsewhere' }, movedUnder: SHARED },
   ),
   usage24hMB: megabytes('free', BOTH, 'data used in 24 hours', `Data used in the 24 hours ${LATEST}`, WINDOW),
+  usageTodayMB: megabytes(
+    'free',
+    BOTH,
+    'data used today',
+    `Data used since midnight in ${ZONE}, earlier cycles included`,
+    WINDOW,
+  ),
   usage7dMB: megabytes('free', SIM, 'data used in 7 days', `Data used in the 7 days ${LATEST}`, WINDOW),
   voiceMins: minutes('rises', SIM, 'voice used', 'Voice used in the cycle', USED),
   smsCount: integer('rises', SIM, 'messages sent', 'Messages sent in the cycle', USED),
   sms24h: integer('free', BOTH, 'messages sent in 24 hours', `Messages sent in the 24 hours ${LATEST}`, WINDOW),
+  sms1h: integer('free', BOTH, 'messages sent in an hour', `Messages sent in the hour ${LATEST}`, WINDOW),
   poolUsagePct: percent(
     'cycle',
     SIM_OR_NULL,
@@ -245,6 +255,20 @@ export const FACTS = {
   daysUntilRenewal: days('cycle', ALL, 'days until the renewal', 'Days to the end of the cycle, rounded up', {
     withTime: 'falls',
     min: 0,
+  }),
+  hoursUntilRenewal: hours('cycle', ALL, 'time until the renewal', 'Time to the end of the cycle', {
+    withTime: 'falls',
+    min: 0,
+  }),
+  hourOfDay: integer('free', ALL, 'hour of the day', `Hour of the day in ${ZONE}, from 0 to 23`, {
+    withTime: 'elsewhere',
+    min: 0,
+    max: 23,
+  }),
+  dayOfWeek: integer('free', ALL, 'day of the week', `Day of the week in ${ZONE}, from 1 (Monday) to 7 (Sunday)`, {
+    withTime: 'elsewhere',
+    min: 1,
+    max: 7,
   }),
 
   hoursSinceLastSeen: hours(

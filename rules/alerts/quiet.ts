@@ -82,6 +82,7 @@ const MEASURES: Readonly<Record<string, readonly FactName[]>> = {
     'burnLongRatio',
     'forecastPct',
     'forecastOverageCostPct',
+    'usageTodayMB',
     'usage24hMB',
     'usage7dMB',
   ],

@@ -12,7 +12,7 @@ const FORECASTS: readonly string[] = ['forecastPct', 'burnRatio', 'burnShortRati
 const SILENCES: readonly string[] = ['silentPct', 'hoursSinceLastSeen', 'neverSeen', 'usageAgeMinutes']
 const FEED: readonly string[] = ['feedAgePct', 'feedAgeMinutes']
 /** Facts about the length of the cycle, by which hours can be judged. */
-const CYCLE: readonly string[] = ['cycleHours', 'daysUntilRenewal']
+const CYCLE: readonly string[] = ['cycleHours', 'daysUntilRenewal', 'hoursUntilRenewal']
 /** A clear closer to the firing value than this share of it is crossed by noise. */
 const NEAR = 0.05
 

@@ -184,6 +184,8 @@ function windowSums(sims: readonly TimelineSim[], { windows }: Moment): WindowSu
     longBytes: sumOf(since(windows.long), 'bytes'),
     dayBytes: sumOf(since(windows.day), 'bytes'),
     weekBytes: sumOf(since(windows.week), 'bytes'),
+    todayBytes: sumOf(since(windows.today), 'bytes'),
+    hourMessages: sumOf(since(windows.hour), 'sms'),
     dayMessages: sumOf(since(windows.day), 'sms'),
   }
 }

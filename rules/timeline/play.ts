@@ -119,7 +119,7 @@ export async function play(test: TimelineTest, rules: readonly Rule[], coverage:
 
   /** @returns when time alone may change something */
   async function evaluateAll(inCycle = cycleNow()): Promise<number> {
-    const moment = momentOf({ at: now, cycle: inCycle, billingCycle, feedTimes: feedOf(estate) })
+    const moment = momentOf({ at: now, cycle: inCycle, billingCycle, timeZone: 'UTC', feedTimes: feedOf(estate) })
     let nextAt = Number.POSITIVE_INFINITY
     const when = { at: now, cycle: inCycle, staleSince: moment.feed.staleSince }
     let hasChanged = enforcement.suspendDue(when)

@@ -114,6 +114,8 @@ class JudgedLine extends SimLine implements SimFactRow {
   readonly longBytes = 0
   readonly dayBytes = 0
   readonly weekBytes = 0
+  readonly todayBytes = 0
+  readonly hourMessages = 0
   readonly dayMessages = 0
 
   constructor(rows: CopiedRows, seats: Seats) {

@@ -72,7 +72,7 @@ async function situationIn(tx: TenantTx, at: number, cycle: Cycle, isViewed: boo
   const feedTimes = await readFeed(tx)
   const silences = await openSilences(tx)
   const escalateAfterMs = escalateAfter === null ? null : durationMs(escalateAfter)
-  const moment = momentOf({ at, cycle, billingCycle, feedTimes })
+  const moment = momentOf({ at, cycle, billingCycle, timeZone, feedTimes })
   const { tenantId } = tx
   return { tenantId, moment, enforcementEnabled, escalateAfterMs, mailsFrom, timeZone, tenant, silences, isViewed }
 }

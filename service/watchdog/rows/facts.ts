@@ -20,7 +20,15 @@ import { settingsColumns } from '../../pools/rows/pools.ts'
 import { simColumns } from '../../sims/rows/sims.ts'
 import { figuresOfPool } from '../../usage/rows/figures.ts'
 
-export const NO_USAGE: WindowSums = { shortBytes: 0, longBytes: 0, dayBytes: 0, weekBytes: 0, dayMessages: 0 }
+export const NO_USAGE: WindowSums = {
+  shortBytes: 0,
+  longBytes: 0,
+  dayBytes: 0,
+  weekBytes: 0,
+  todayBytes: 0,
+  hourMessages: 0,
+  dayMessages: 0,
+}
 
 /** Sums the usage of pools over the windows, by id: from time buckets. A pool without usage is left out. */
 export const poolWindowSums = (tx: TenantTx, ids: readonly number[], windows: Windows) =>
@@ -55,6 +63,8 @@ async function sumsOver(tx: TenantTx, windows: Windows, usage: RawBuilder<unknow
            coalesce(sum(bytes) filter (where at >= ${windows.long}), 0)::bigint as "longBytes",
            coalesce(sum(bytes) filter (where at >= ${windows.day}), 0)::bigint as "dayBytes",
            coalesce(sum(bytes) filter (where at >= ${windows.week}), 0)::bigint as "weekBytes",
+           coalesce(sum(bytes) filter (where at >= ${windows.today}), 0)::bigint as "todayBytes",
+           coalesce(sum(sms_count) filter (where at >= ${windows.hour}), 0)::bigint as "hourMessages",
            coalesce(sum(sms_count) filter (where at >= ${windows.day}), 0)::bigint as "dayMessages"
       from (${usage}) u group by id`.execute(tx.q)
   return new Map(rows.map(({ id, ...sums }) => [id, sums]))

@@ -1,6 +1,8 @@
 /** What SIMs have used in a window is summed over their records. */
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { TariffType } from '../../../domain/codes.ts'
+import { readSituation } from '../../../service/watchdog/read-batch.ts'
 import { poolWindowSums, simWindowSums } from '../../../service/watchdog/rows/facts.ts'
 import { aStore } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
@@ -11,6 +13,19 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const BUCKET = 5 * MINUTE
 
+test('today is a day of the tenant’s time zone', async () => {
+  const store = await aStore()
+  store.now = NOW
+  const harness = await aHarness(store)
+  await harness.rows(sql`update tenants set time_zone = 'Asia/Kathmandu'`)
+
+  const { moment } = await harness.asTenant((tx) => readSituation(tx))
+
+  const startsAt = Date.UTC(2026, 10, 19, 18, 15)
+  expect(moment.day).toEqual({ startsAt, hour: 17, weekday: 5 })
+  expect(moment.windows.today).toEqual(new Date(startsAt))
+})
+
 describe('windows of a SIM', () => {
   test('are those of a pool that it is alone in', async () => {
     const store = await aStore()
@@ -20,7 +35,14 @@ describe('windows of a SIM', () => {
     const [simId = 0] = await harness.activeSims(1, { poolId })
     store.now = NOW + 30 * DAY
     const start = (ms: number) => Math.floor((store.now - ms) / BUCKET) * BUCKET
-    const windows = { short: start(6 * HOUR), long: start(60 * HOUR), day: start(DAY), week: start(7 * DAY) }
+    const windows = {
+      short: start(6 * HOUR),
+      long: start(60 * HOUR),
+      hour: start(HOUR),
+      day: start(DAY),
+      week: start(7 * DAY),
+      today: start(12 * HOUR),
+    }
     const edges = Object.values(windows).flatMap((at) => [at - 1, at, at + 1, at + BUCKET])
     await harness.record(
       [...edges, store.now, store.now + 4 * MINUTE].map((at, n) =>
@@ -32,13 +54,20 @@ describe('windows of a SIM', () => {
     ])
 
     const [ofSim, ofPool] = await harness.asTenant(async (tx) => {
-      const { short, long, day, week } = windows
-      const until = new Date(start(0) + BUCKET)
-      const at = { short: new Date(short), long: new Date(long), day: new Date(day), week: new Date(week), until }
+      const { short, long, hour, day, week, today } = windows
+      const at = {
+        short: new Date(short),
+        long: new Date(long),
+        hour: new Date(hour),
+        day: new Date(day),
+        week: new Date(week),
+        today: new Date(today),
+        until: new Date(start(0) + BUCKET),
+      }
       return [(await simWindowSums(tx, [simId], at)).get(simId), (await poolWindowSums(tx, [poolId], at)).get(poolId)]
     })
 
     expect(ofSim).toEqual(ofPool)
-    expect(new Set(Object.values(ofSim ?? {})).size).toBe(5)
+    expect(new Set(Object.values(ofSim ?? {})).size).toBe(7)
   })
 })

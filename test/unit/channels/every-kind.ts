@@ -95,7 +95,7 @@ function simOver(n: number, usedMB: number, also: Alert = {}): AlertNotification
   return of('sim-overage', LogLevel.Critical, {
     subject: meter(n),
     poolName: n % 15 < 8 ? 'North' : 'South',
-    message: said('sim-overage', { ...facts, iccid: meter(n).label, daysUntilRenewal: 9.64 }),
+    message: said('sim-overage', { ...facts, iccid: meter(n).label, hoursUntilRenewal: 231.4 }),
     facts,
     why: [isOver(facts.overageMB)],
     whatNext: `The watchdog suspends the SIM now, until the next billing cycle begins at ${RENEWS}.`,
@@ -193,7 +193,7 @@ function poolOver(id: number, name: string, overMB: number, also: Alert = {}): A
   const facts = figures(3000 + overMB, 3000)
   return of('pool-overage', LogLevel.Critical, {
     subject: pool(id, name),
-    message: said('pool-overage', { ...facts, poolName: name, daysUntilRenewal: 9.64, overSimCount: 14 }),
+    message: said('pool-overage', { ...facts, poolName: name, hoursUntilRenewal: 231.4, overSimCount: 14 }),
     facts,
     why: [isOver(overMB)],
     whatNext: `The watchdog suspends SIMs (those with the largest excess, until it covers the overage) now, until the next billing cycle begins at ${RENEWS}.`,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { instantMs } from '../../../domain/instant.ts'
-import { instant, shortInstant } from '../../../domain/local-time.ts'
+import { instant, localDay, shortInstant } from '../../../domain/local-time.ts'
 
 describe('instant', () => {
   test.each([
@@ -35,5 +35,21 @@ describe('instant', () => {
         expect(instantMs(`${day}T${time}${offset === 'UTC' ? 'Z' : offset}`)).toBe(ms - (ms % 60_000))
       }),
     )
+  })
+})
+
+describe('localDay', () => {
+  test.each([
+    ['2026-11-21T08:40:00Z', 'UTC', '2026-11-21T00:00:00.000Z', 8, 6],
+    ['2026-11-21T23:30:00Z', 'Europe/Berlin', '2026-11-21T23:00:00.000Z', 0, 7],
+    ['2026-11-23T03:00:00Z', 'America/New_York', '2026-11-22T05:00:00.000Z', 22, 7],
+    ['2026-11-21T23:30:00Z', 'Nowhere/Land', '2026-11-21T00:00:00.000Z', 23, 6],
+    // The clocks change at 2:00 and 3:00; forward at midnight; back at 1:00, so that midnight comes twice.
+    ['2026-03-29T12:00:00Z', 'Europe/Berlin', '2026-03-28T23:00:00.000Z', 14, 7],
+    ['2026-10-25T12:00:00Z', 'Europe/Berlin', '2026-10-24T22:00:00.000Z', 13, 7],
+    ['2026-04-24T12:00:00Z', 'Africa/Cairo', '2026-04-23T22:00:00.000Z', 15, 5],
+    ['2026-11-01T12:00:00Z', 'America/Havana', '2026-11-01T04:00:00.000Z', 7, 7],
+  ])('of %s in %s', (at, timeZone, startsAt, hour, weekday) => {
+    expect(localDay(Date.parse(at), timeZone)).toEqual({ startsAt: Date.parse(startsAt), hour, weekday })
   })
 })

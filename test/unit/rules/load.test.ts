@@ -130,6 +130,8 @@ describe('the conditions of a rule file', () => {
     ['null as operand', all(leaf('usagePct', 'equal', null)), '/all/0/value'],
     ['no operand', all({ fact: 'usagePct', operator: 'equal' }), '/all/0/value'],
     ['text for a number', all(leaf('usagePct', 'equal', '1')), '/all/0/value'],
+    ['a duration for a share', all(leaf('usagePct', 'equal', 'P1D')), '/all/0/value'],
+    ['a month as a duration', all(leaf('cycleHours', 'equal', 'P1M')), '/all/0/value'],
     ['a number for text', all(leaf('poolName', 'equal', 1)), '/all/0/value'],
     ['order of text', all(leaf('poolName', 'lessThan', 'b')), '/all/0/value'],
     ['an unknown code', all(leaf('watchdogMode', 'equal', 7)), '/all/0/value'],
@@ -149,6 +151,21 @@ describe('the conditions of a rule file', () => {
     ['a property of objects', all(leaf('constructor', 'equal', '1')), '/all/0/fact'],
   ])('are refused with %s', async (_, conditions, pointer) => {
     expect(await pointersOf(aFile({ conditions }))).toContain(`/conditions${pointer}`)
+  })
+
+  test.each<[string, unknown, unknown]>([
+    ['hours', leaf('hoursUntilRenewal', 'lessThan', 'P2D'), 48],
+    ['minutes', leaf('usageAgeMinutes', 'greaterThan', 'PT90S'), 1.5],
+    ['days', leaf('daysUntilRenewal', 'in', ['P1W', 2]), [7, 2]],
+  ])('have durations in %s', async (_, condition, value) => {
+    const conditions = all(known('usageAgeMinutes'), leaf('usagePct', 'greaterThan', 1), condition)
+    const facts = { usageAgeMinutes: 2, usagePct: 2, hoursUntilRenewal: 47, daysUntilRenewal: 7 }
+    const examples = examplesOf(facts, { ...facts, usagePct: 1 })
+
+    const { faults, rules } = await loadRuleSet([aFile({ conditions, examples })])
+
+    expect(faults).toEqual([])
+    expect(rules[0]?.conditions).toMatchObject({ all: [{}, {}, { value }] })
   })
 
   test('are refused beyond their limits', async () => {

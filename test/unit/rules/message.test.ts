@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { localDay } from '../../../domain/local-time.ts'
 import { cycleAt } from '../../../domain/time/cycle.ts'
 import { MB } from '../../../domain/units.ts'
 import { endedMessage, fillMessage, firedMessage, resolvedMessage } from '../../../rules/alerts/message.ts'
-import { burnFacts, cycleFacts } from '../../../rules/facts-of.ts'
+import { burnFacts, timeFacts } from '../../../rules/facts-of.ts'
 import { aRule, NOVEMBER } from './samples.ts'
 
 describe('fillMessage', () => {
@@ -124,7 +125,14 @@ describe('burnFacts', () => {
     expect(facts.burnShortRatio).toBeCloseTo(2.4)
     expect(facts.burnLongRatio).toBeCloseTo(1.2)
     expect(facts.forecastPct).toBeCloseTo(120)
-    expect(cycleFacts(NOVEMBER, at)).toEqual({ elapsedPct: 50, cycleHours: 720, daysUntilRenewal: 15 })
+    expect(timeFacts({ cycle: NOVEMBER, asOf: at, day: localDay(at, 'Europe/Berlin') })).toEqual({
+      elapsedPct: 50,
+      cycleHours: 720,
+      daysUntilRenewal: 15,
+      hoursUntilRenewal: 360,
+      hourOfDay: 1,
+      dayOfWeek: 1,
+    })
   })
 
   test('gives only null at limit 0', () => {

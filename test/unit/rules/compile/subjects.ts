@@ -26,7 +26,7 @@ export function aMoment(random: Random): Moment {
   const some = () => anInstant(random, at, cycle.endsAt - cycle.startsAt)
   const feedEvery = random.pick(['PT1M', 'PT1H', 'P1D', 'P7D'])
   const feedTimes = { receivedAt: some(), newestAt: some(), activeSince: some(), feedEvery }
-  return momentOf({ at, cycle, billingCycle, feedTimes })
+  return momentOf({ at, cycle, billingCycle, timeZone: 'UTC', feedTimes })
 }
 
 /** Null, up to twice `ms` ago, or a little ahead of the clock. */
@@ -42,6 +42,8 @@ const windows = (random: Random) => ({
   longBytes: bytes(random),
   dayBytes: bytes(random),
   weekBytes: bytes(random),
+  todayBytes: bytes(random),
+  hourMessages: random.below(30),
   dayMessages: random.below(300),
 })
 const amounts = (random: Random) => {
@@ -130,7 +132,15 @@ export function factsOfColumns(kind: 'sim' | 'pool', columns: 'window' | 'scan',
   const moment = aMoment(random)
   const [sim, pool] = [aSim(random, moment), { ...aPool(random, moment), usageBytes: 1000 }]
   const changes = {
-    window: { shortBytes: -1, longBytes: -2, dayBytes: -3, weekBytes: -4, dayMessages: -5 },
+    window: {
+      shortBytes: -1,
+      longBytes: -2,
+      dayBytes: -3,
+      weekBytes: -4,
+      dayMessages: -5,
+      todayBytes: -6,
+      hourMessages: -7,
+    },
     scan: { overSimCount: -1, silentSimCount: -2, topSimBytes: -3, lastSeenAt: new Date(moment.at - 77) },
   }[columns]
   const factsWith = (changed: object): Facts =>

@@ -6,7 +6,7 @@ import { loadRuleSet } from '../../../../rules/load/load-rule-set.ts'
 import { readTestFiles } from '../../../../rules/timeline/read-test-files.ts'
 import { runTests } from '../../../../rules/timeline/run-tests.ts'
 import { testFileSchema } from '../../../../rules/timeline/test-file.ts'
-import { shippedFiles } from '../samples.ts'
+import { aFile, examplesOf, leaf, shippedFiles } from '../samples.ts'
 
 const { rules } = await loadRuleSet(shippedFiles())
 
@@ -49,6 +49,26 @@ describe('a timeline', () => {
     const away = { ...one, events: [], feed: { away: [['+11d1h', '+16d']] }, expect: { suspensions } }
     const { results } = await ran({ ...SUSPENDS, tests: [{ ...away, usageMB: { a: '10x9 _x2 15x10' } }] }, patient)
     expect(results[0]?.failures.filter(({ pointer }) => pointer.includes('suspensions'))).toEqual([])
+  })
+
+  test('has facts of the day', async () => {
+    const clock = [leaf('dayOfWeek', 'equal', 3), leaf('hourOfDay', 'lessThan', 5)]
+    const conditions = { all: [...clock, leaf('usageTodayMB', 'greaterThan', 3)] }
+    const facts = { dayOfWeek: 3, hourOfDay: 4, usageTodayMB: 4 }
+    const examples = examplesOf(facts, { ...facts, hourOfDay: 5 })
+    const night = { name: 'night', subject: 'sim', conditions, examples }
+    const loaded = await loadRuleSet([aFile(night, { message: 'SIM {{iccid}}', resolve: 'none' })])
+    const tariffs = { flat: { type: 'Standard', allowanceMB: 100 } }
+    const estate = { title: 'x', start: '2026-11-01', tariffs, sims: { a: { tariff: 'flat' } } }
+    const entries = [{ at: '+3d3h', fired: 'night', subject: 'a' }]
+    const expected = { entries, mails: [{ at: '+3d3h1m', notices: 1 }] }
+    // A megabyte each hour, from Sunday to Thursday. The fourth of Wednesday is used at 3:00.
+    const file = { rules: ['night'], tests: [{ ...estate, step: 'PT1H', usageMB: { a: '1x100' }, expect: expected }] }
+
+    const { results } = await ran(file, loaded.rules)
+
+    expect(loaded.faults).toEqual([])
+    expect(results[0]?.failures).toEqual([])
   })
 
   test('that is wrong tells expected beside got', async () => {
