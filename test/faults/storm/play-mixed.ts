@@ -41,8 +41,8 @@ const WORKS: [number, number] = [0, 300]
 /** Counted moments of a part: so many calls have had their effect, and so many mails were accepted. */
 const [EFFECTS, ACCEPTED] = [4, 3]
 /**
- * Tenants whose usage is sent first, by manner: some mails are accepted, and some wait. That of the others is sent one by
- * one, and some of it meets the kill.
+ * Tenants whose usage is sent first, by manner: some mails are accepted, and some wait. That of half of the others is
+ * sent one by one before the kill, and that of the rest meets it.
  */
 const FIRST = { well: 4, '451': 1, late: 1 }
 
@@ -73,6 +73,7 @@ export async function playMixedStorm(storm: Storm): Promise<PlayedMixed> {
     tenants.filter((tenant) => tenant.manner === manner).slice(0, n),
   )
   const others = tenants.filter((tenant) => !first.includes(tenant))
+  const half = Math.floor(others.length / 2)
   const strikes: Met[] = []
   let sentAgain = 0
 
@@ -116,9 +117,13 @@ export async function playMixedStorm(storm: Storm): Promise<PlayedMixed> {
     if (killed === 'Redis') await reaches('a mail that is answered late', lateMails, 1)
     // Begun here, so that the kill meets open tickets however long the mails took.
     await startFleet(service, partOf(part, 1, 2))
-    const sending = sendWave(service, others, n, 1)
-    // Its failure is thrown below.
-    sending.catch(() => undefined)
+    const send = (some: typeof others) => {
+      const sending = sendWave(service, some, n, 1)
+      // Its failure is thrown below.
+      sending.catch(() => undefined)
+      return sending
+    }
+    const sending = [send(others.slice(0, half))]
     const middle = await until(
       `the middle of part ${n}`,
       async () => {
@@ -127,12 +132,13 @@ export async function playMixedStorm(storm: Storm): Promise<PlayedMixed> {
       },
       LONG_SECONDS,
     )
+    sending.push(send(others.slice(half)))
     const whileRedisIsAway = async () => {
       await takeBack(service, quiet)
       strikes.push(await strike(storm, 'API', await seenNow()))
     }
     strikes.push(await strike(storm, killed, middle, killed === 'Redis' ? whileRedisIsAway : undefined))
-    sentAgain += await sending
+    for (const again of await Promise.all(sending)) sentAgain += again
     await reaches(`all alerts of part ${n} logged`, async () => (await look()).logged, before.logged + alerts)
   }
 
