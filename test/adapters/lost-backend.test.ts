@@ -129,8 +129,8 @@ describe('queues whose backend was lost', () => {
   })
 
   test.each([
-    ['PostgreSQL', 1000, () => freshDatabase().then(({ url, drop }) => ({ url, stop: drop }))],
-    // Longer than the 5 s that a consumer without jobs blocks for.
+    ['PostgreSQL', 5000, () => freshDatabase().then(({ url, drop }) => ({ url, stop: drop }))],
+    // Redis: longer than the 5 s that a consumer without jobs blocks for.
     ['Redis', 6000, () => (redisUrl === undefined ? undefined : startRedis())],
   ])('run jobs again on other connections when theirs fall silent: %s', async (name, answerMs, start) => {
     const server = await start()

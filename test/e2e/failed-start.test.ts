@@ -42,7 +42,7 @@ const run = (command: string, over: Record<string, string>) =>
   new Promise<{ code: unknown; signal: unknown; said: string }>((resolve) => {
     const env = childEnv({ ...settings, ...over })
     // A process that does not end is killed, and then has no exit code.
-    execFile(process.execPath, [COMMAND, command], { env, timeout: 120_000, killSignal: 'SIGKILL' }, (error, _, said) =>
+    execFile(process.execPath, [COMMAND, command], { env, timeout: 400_000, killSignal: 'SIGKILL' }, (error, _, said) =>
       resolve({ code: error?.code ?? 0, signal: error?.signal ?? null, said }),
     )
   })
