@@ -51,8 +51,8 @@ export interface Moment extends Instant {
   readonly feed: Feed
   /** End of known usage, epoch milliseconds: rates and windows are as of it. */
   readonly knownTo: number
-  /** The day, in the tenant's time zone. */
-  readonly day: LocalDay
+  /** Facts about time, the same for all subjects. */
+  readonly time: TimeFacts
   /** Starts of the windows, each rounded down to the start of a usage bucket. */
   readonly windows: Windows
 }
@@ -63,7 +63,8 @@ export function momentOf(of: Instant): Moment {
   const knownTo = Math.min(asOf, feedTimes.newestAt?.getTime() ?? asOf)
   const day = localDay(asOf, timeZone)
   const windows = windowsFrom(knownTo, day.startsAt, cycle, bucketMs(billingCycle))
-  return { ...of, asOf, isEnded: at >= cycle.endsAt, feed: feedAt(feedTimes, cycle, at), knownTo, day, windows }
+  const time = timeFacts(cycle, asOf, day)
+  return { ...of, asOf, isEnded: at >= cycle.endsAt, feed: feedAt(feedTimes, cycle, at), knownTo, time, windows }
 }
 
 function windowsFrom(knownTo: number, today: number, cycle: Cycle, width: number): Windows {
@@ -93,15 +94,13 @@ const over = (ms: number | null, unit: number): number | null => (ms === null ? 
 /** A time in milliseconds as a share of the cycle's length, in percent. */
 const cyclePct = (cycle: Cycle, ms: number): number => (100 * ms) / lengthMs(cycle)
 
-const elapsedPct = (cycle: Cycle, at: number): number =>
-  Math.min(100, Math.max(0, cyclePct(cycle, at - cycle.startsAt)))
-
 /** Facts about time, which all kinds of subjects have. */
-export const timeFacts = ({ cycle, asOf, day }: Pick<Moment, 'cycle' | 'asOf' | 'day'>) => ({
-  elapsedPct: elapsedPct(cycle, asOf),
+type TimeFacts = ReturnType<typeof timeFacts>
+export const timeFacts = (cycle: Cycle, at: number, day: LocalDay) => ({
+  elapsedPct: Math.min(100, Math.max(0, cyclePct(cycle, at - cycle.startsAt))),
   cycleHours: lengthMs(cycle) / HOUR_MS,
-  daysUntilRenewal: daysUntilRenewal(cycle, asOf),
-  hoursUntilRenewal: (cycle.endsAt - asOf) / HOUR_MS,
+  daysUntilRenewal: daysUntilRenewal(cycle, at),
+  hoursUntilRenewal: (cycle.endsAt - at) / HOUR_MS,
   hourOfDay: day.hour,
   dayOfWeek: day.weekday,
 })
@@ -166,12 +165,12 @@ export const SIM_FACTS: { readonly [Name in keyof SimFacts]: FactOf<SimFactRow, 
   burnShortRatio: (row, moment) => burnFacts(row, moment).burnShortRatio,
   burnLongRatio: (row, moment) => burnFacts(row, moment).burnLongRatio,
   forecastPct: (row, moment) => burnFacts(row, moment).forecastPct,
-  elapsedPct: (_, { cycle, asOf }) => elapsedPct(cycle, asOf),
-  cycleHours: (_, moment) => timeFacts(moment).cycleHours,
-  daysUntilRenewal: (_, moment) => timeFacts(moment).daysUntilRenewal,
-  hoursUntilRenewal: (_, moment) => timeFacts(moment).hoursUntilRenewal,
-  hourOfDay: (_, { day }) => day.hour,
-  dayOfWeek: (_, { day }) => day.weekday,
+  elapsedPct: (_, { time }) => time.elapsedPct,
+  cycleHours: (_, { time }) => time.cycleHours,
+  daysUntilRenewal: (_, { time }) => time.daysUntilRenewal,
+  hoursUntilRenewal: (_, { time }) => time.hoursUntilRenewal,
+  hourOfDay: (_, { time }) => time.hourOfDay,
+  dayOfWeek: (_, { time }) => time.dayOfWeek,
   usageTodayMB: ({ todayBytes }) => toMB(todayBytes),
   usage24hMB: ({ dayBytes }) => toMB(dayBytes),
   usage7dMB: ({ weekBytes }) => toMB(weekBytes),
@@ -222,7 +221,7 @@ export function poolFactsOf(row: PoolFactRow & PoolScan & WindowSums, moment: Mo
     remainingMB: toMB(row.remainingBytes),
     overageMB: toMB(row.overageBytes),
     ...burnFacts(row, moment),
-    ...timeFacts(moment),
+    ...moment.time,
     usageTodayMB: toMB(row.todayBytes),
     usage24hMB: toMB(row.dayBytes),
     sms1h: row.hourMessages,
@@ -271,7 +270,7 @@ export function tenantFactsOf(row: TenantFactRow & TicketCounts & OverageCharges
     ...chargesOf(row, moment),
     usageMB: toMB(row.usageBytes),
     overageMB: toMB(row.overageBytes),
-    ...timeFacts(moment),
+    ...moment.time,
     feedAgeMinutes: over(feed.ageMs, MINUTE_MS),
     feedAgePct: feed.ageMs === null ? null : cyclePct(cycle, feed.ageMs),
     feedLimitMinutes: feed.limitMs / MINUTE_MS,

@@ -22,7 +22,7 @@ test('today is a day of the tenant’s time zone', async () => {
   const { moment } = await harness.asTenant((tx) => readSituation(tx))
 
   const startsAt = Date.UTC(2026, 10, 19, 18, 15)
-  expect(moment.day).toEqual({ startsAt, hour: 17, weekday: 5 })
+  expect(moment.time).toMatchObject({ hourOfDay: 17, dayOfWeek: 5 })
   expect(moment.windows.today).toEqual(new Date(startsAt))
 })
 

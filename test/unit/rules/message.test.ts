@@ -125,7 +125,7 @@ describe('burnFacts', () => {
     expect(facts.burnShortRatio).toBeCloseTo(2.4)
     expect(facts.burnLongRatio).toBeCloseTo(1.2)
     expect(facts.forecastPct).toBeCloseTo(120)
-    expect(timeFacts({ cycle: NOVEMBER, asOf: at, day: localDay(at, 'Europe/Berlin') })).toEqual({
+    expect(timeFacts(NOVEMBER, at, localDay(at, 'Europe/Berlin'))).toEqual({
       elapsedPct: 50,
       cycleHours: 720,
       daysUntilRenewal: 15,
