@@ -20,7 +20,7 @@ import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { closeAlerts } from '../alerts/rows/alerts.ts'
 import { forgetArms } from '../sims/rows/pool-arms.ts'
 import { findTenant } from '../tenants/rows/tenants.ts'
-import { endedCycle, openInSlices, tenantSettings } from '../usage/rows/cycles.ts'
+import { endedCycle, openInSlices, type TenantSettings, tenantSettings } from '../usage/rows/cycles.ts'
 import { lockCycleAlone, lockCycles, openCycle } from '../usage/rows/open-cycle.ts'
 import { markChangedSince } from '../usage/rows/restatements.ts'
 import { failedChanges, findCycle, lockCycle, markClosed, markStated, stillSuspended } from './rows/progress.ts'
@@ -112,10 +112,10 @@ export async function closeCycle(tx: TenantTx, key: string): Promise<CloseResult
   const counts = await monthEndCounts(tx, key)
   const changed = counts.changes.complete + counts.changes.failed + counts.renewals.complete > 0
   const { lines: statementLines, totalMicro: chargesMicro } = written
-  const { currency } = await tenantSettings(tx)
-  const data = { cycle: key, ...boundsOf(cycle), statementLines, chargesMicro, currency }
+  const settings = await tenantSettings(tx)
+  const data = { cycle: key, ...boundsOf(cycle), statementLines, chargesMicro, currency: settings.currency }
   await insertNotifications(tx, [{ type: 'cycle.closed', data }])
-  if (written.lines > 0 || changed) await notifyClosed(tx, cycle, counts, written.totalMicro)
+  if (written.lines > 0 || changed) await notifyClosed(tx, cycle, counts, { ...settings, chargesMicro })
   return { statement: written.lines > 0, closedAt: tx.now.toISOString() }
 }
 
@@ -124,11 +124,19 @@ const boundsOf = ({ startsAt, endsAt }: Cycle) => ({
   endsAt: new Date(endsAt).toISOString(),
 })
 
-async function notifyClosed(tx: TenantTx, cycle: Cycle, counts: MonthEndCounts, chargesMicro: number): Promise<void> {
+async function notifyClosed(
+  tx: TenantTx,
+  cycle: Cycle,
+  counts: MonthEndCounts,
+  {
+    timeZone,
+    currency,
+    chargesMicro,
+  }: Pick<TenantSettings, 'timeZone' | 'currency'> & { readonly chargesMicro: number },
+): Promise<void> {
   const { key } = cycle
   const { move, unassign, changes, renewals } = counts
   const tenant = await findTenant(tx)
-  const { timeZone, currency } = await tenantSettings(tx)
   const pools = await poolTotals(tx, key)
   const adjustments = await adjustmentTotals(tx, key)
   const total = (of: (pool: PoolTotals) => number) => pools.reduce((sum, pool) => sum + of(pool), 0)
