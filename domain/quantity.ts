@@ -120,7 +120,11 @@ export function duration(ms: number, others: readonly number[] = []): string {
   return writeDuration(value, digitsApart(writeDuration, value, all, SHOWN_PARTS))
 }
 
-const LENGTHS = { hours: 3_600_000, minutes: 60_000 }
+const UNIT_MS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000 }
+
+/** Milliseconds in a unit; undefined if it is none of time. */
+export const unitMs = (unit: Unit | null): number | undefined =>
+  unit === 'days' || unit === 'hours' || unit === 'minutes' ? UNIT_MS[unit] : undefined
 
 /** A number and its unit. @param others numbers of the same unit that it must not read as, unless it is that */
 export function quantity(value: number, unit: Unit | null, others: readonly number[] = []): string {
@@ -128,7 +132,7 @@ export function quantity(value: number, unit: Unit | null, others: readonly numb
   if (unit === '%') return percent(value, others)
   if (unit === 'days') return `${cut(value, DIGITS.least)} d`
   if (unit === 'times' || unit === null) return plainNumber(value, others)
-  const toMs = (number: number) => number * LENGTHS[unit]
+  const toMs = (number: number) => number * UNIT_MS[unit]
   return duration(toMs(value), others.map(toMs))
 }
 

@@ -4,6 +4,11 @@ const DURATION = /^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.
 /** A pattern of the same durations for JSON schemas. */
 export const DURATION_PATTERN = '^P(?!$)(\\d+W)?(\\d+D)?(T(?=\\d)(\\d+H)?(\\d+M)?(\\d+(\\.\\d+)?S)?)?$'
 
+const PATTERN = new RegExp(DURATION_PATTERN)
+
+/** Whether {@link durationMs} can read a text. */
+export const isDuration = (text: string): boolean => PATTERN.test(text)
+
 /**
  * Reads a duration. @returns milliseconds, rounded
  *

@@ -3,9 +3,9 @@
  * operand of a fact of time may be an ISO 8601 duration.
  */
 
-import type { Unit } from '../../domain/quantity.ts'
+import { unitMs } from '../../domain/quantity.ts'
 import type { OperatorWords } from '../../domain/rules/operators.ts'
-import { DURATION_PATTERN, durationMs } from '../../domain/time/duration.ts'
+import { durationMs, isDuration } from '../../domain/time/duration.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { FactReference, Operand, Scalar } from '../conditions.ts'
 import type { Fact } from '../facts.ts'
@@ -23,10 +23,6 @@ interface OperandSource {
     place: { readonly subject: SubjectKind; readonly report: Report },
   ) => Fact | undefined
 }
-
-/** Whether {@link durationMs} can read a text. */
-const isDuration = (text: string): boolean => text.length <= BOUNDS.textChars && DURATION.test(text)
-const DURATION = new RegExp(DURATION_PATTERN)
 
 const isNumeric = ({ type }: Fact): boolean => type === 'number' || type === 'integer'
 const unitOf = ({ unit }: Fact): string => (unit === null ? '' : ` in ${unit}`)
@@ -53,16 +49,9 @@ export function readOperand(value: unknown, asked: OperandSource): Operand | und
   return read ?? refuse(expectedOf(fact))
 }
 
-/** Milliseconds in the units of facts of time. */
-const UNIT_MS: ReadonlyMap<Unit | null, number> = new Map([
-  ['minutes', 60_000],
-  ['hours', 3_600_000],
-  ['days', 86_400_000],
-])
-
 const expectedOf = (fact: Fact): string =>
   fact.codes === null
-    ? `a ${kindOf(fact)}, as ${fact.name} is,${UNIT_MS.has(fact.unit) ? ' a duration such as "PT36H"' : ''} or {"fact": …}`
+    ? `a ${kindOf(fact)}, as ${fact.name} is,${unitMs(fact.unit) === undefined ? '' : ' a duration such as "PT36H"'} or {"fact": …}`
     : `a code of ${fact.name}: ${codesOf(fact.codes)}`
 const codesOf = (codes: Readonly<Record<string, number>>): string =>
   Object.entries(codes)
@@ -71,9 +60,9 @@ const codesOf = (codes: Readonly<Record<string, number>>): string =>
 
 function readScalar(value: unknown, fact: Fact): Scalar | undefined {
   if (isNumeric(fact)) {
-    const unitMs = UNIT_MS.get(fact.unit)
-    if (typeof value === 'string' && unitMs !== undefined)
-      return isDuration(value) ? durationMs(value) / unitMs : undefined
+    const ms = unitMs(fact.unit)
+    if (typeof value === 'string' && ms !== undefined)
+      return value.length <= BOUNDS.textChars && isDuration(value) ? durationMs(value) / ms : undefined
     if (typeof value !== 'number' || !Number.isFinite(value)) return undefined
     return fact.codes === null || Object.values(fact.codes).includes(value) ? value : undefined
   }

@@ -1,7 +1,7 @@
 /** Checks a test against the rules that its file names. Every fault has its place. */
 import { didYouMean } from '../../domain/did-you-mean.ts'
 import { parseBillingCycle } from '../../domain/time/cycle.ts'
-import { DURATION_PATTERN, durationMs } from '../../domain/time/duration.ts'
+import { durationMs, isDuration } from '../../domain/time/duration.ts'
 import { factsReadBy } from '../engine/evaluate-subject.ts'
 import { factsOf } from '../facts.ts'
 import { isValueOf } from '../load/check-examples.ts'
@@ -85,7 +85,7 @@ function checkTimes({ test, report }: Checking): boolean {
 }
 
 const isSpan = (text: string): boolean => {
-  if (!new RegExp(DURATION_PATTERN).test(text)) return false
+  if (!isDuration(text)) return false
   const ms = durationMs(text)
   return ms >= 1000 && ms <= BOUNDS.durationDays * 86_400_000
 }
