@@ -7,7 +7,7 @@
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { parseNetworks } from '../domain/networks.ts'
-import { isCurrency } from '../domain/tenants/currency.ts'
+import { CURRENCY_FORM, isCurrency } from '../domain/tenants/currency.ts'
 import { emailLengthFault } from '../domain/text.ts'
 import { parseBillingCycle } from '../domain/time/cycle.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
@@ -248,7 +248,7 @@ function whyNot(name: string, value: string, mayBeInTheClear: boolean): string |
   const address = /^(?:MAIL_FROM|OPERATOR_EMAIL)$/.test(name) ? (/<([^<>]*)>\s*$/.exec(value)?.[1] ?? value) : ''
   const tooLong = emailLengthFault(address)
   if (tooLong !== undefined) return `its address ${tooLong}`
-  if (name === 'CURRENCY' && !isCurrency(value)) return 'must be a code of ISO 4217, such as EUR or USD'
+  if (name === 'CURRENCY' && !isCurrency(value)) return CURRENCY_FORM
   if (name === 'BILLING_CYCLE' && parseBillingCycle(value) === undefined) return 'must be P1M, or like P7D, PT6H, PT5M'
   return mayBeInTheClear ? undefined : whyInTheClear(name, value)
 }

@@ -1,12 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { ServiceError } from '../../domain/errors.ts'
-import { isCurrency } from '../../domain/tenants/currency.ts'
+import { CURRENCY_FORM, isCurrency } from '../../domain/tenants/currency.ts'
 import type { NewTenant, TenantEntry, WithSecret } from '../../domain/tenants/tenant.ts'
 import { parseBillingCycle } from '../../domain/time/cycle.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { PlatformTx } from '../../store/tenancy.ts'
 import { createKey } from './create-key.ts'
 import { insertTenant } from './rows/tenants.ts'
+
+const CYCLE_FORM = 'must be P1M, or whole days, hours or minutes like P7D, PT6H, PT5M'
+
+const wrong = (field: string, got: string, detail: string): ServiceError =>
+  new ServiceError('invalid_request', `${field}: ${got} ${detail}`, { errors: [{ pointer: `/${field}`, detail }] })
 
 /**
  * Creates a tenant and its first key, with all scopes within the tenant.
@@ -22,18 +27,8 @@ export async function createTenant(
 ): Promise<WithSecret> {
   const billingCycle = tenant.billingCycle ?? defaults.billingCycle
   const currency = tenant.currency ?? defaults.currency
-  if (parseBillingCycle(billingCycle) === undefined) {
-    const detail = 'must be P1M, or whole days, hours or minutes like P7D, PT6H, PT5M'
-    throw new ServiceError('invalid_request', `billingCycle: ${billingCycle} ${detail}`, {
-      errors: [{ pointer: '/billingCycle', detail }],
-    })
-  }
-  if (!isCurrency(currency)) {
-    const detail = 'must be a code of ISO 4217, such as EUR or USD'
-    throw new ServiceError('invalid_request', `currency: ${currency} ${detail}`, {
-      errors: [{ pointer: '/currency', detail }],
-    })
-  }
+  if (parseBillingCycle(billingCycle) === undefined) throw wrong('billingCycle', billingCycle, CYCLE_FORM)
+  if (!isCurrency(currency)) throw wrong('currency', currency, CURRENCY_FORM)
   const id = `t${randomBytes(6).toString('hex')}`
   await insertTenant(tx, { id, name: tenant.name, billingEmail: tenant.billingEmail, billingCycle, currency })
   const { name, billingEmail } = tenant
