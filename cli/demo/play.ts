@@ -36,15 +36,15 @@ export async function playDemo(play: Play, { reporter, signal }: Reporting): Pro
     reporter.say(`The demonstration took ${span(performance.now() - began)}.`)
     return 'done'
   } catch (error) {
+    const again = typed(play.dataDir, play.script.command)
     if (signal.aborted) {
-      reporter.say(`The demonstration is broken off; it goes on with the next "${typed(play.dataDir, 'npm start')}".`)
+      reporter.say(`The demonstration is broken off; it goes on with the next "${again}".`)
       return 'running'
     }
     await play.note({ state: 'failed' })
     reporter.warn(`The demonstration failed: ${wordsOf(error)}`)
-    reporter.say(
-      `Everything stays up, so that you can look. "${typed(play.dataDir, 'npm start')}" tries to go on, with "-- --fresh" it begins anew.`,
-    )
+    const fresh = typed(play.dataDir, 'npm start -- --fresh')
+    reporter.say(`Everything stays up, so that you can look. "${again}" tries to go on, "${fresh}" begins anew.`)
     return 'failed'
   }
 }

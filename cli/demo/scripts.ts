@@ -9,6 +9,8 @@ import type { Mapping } from './progress.ts'
 export interface Script {
   /** Its progress, in the data folder. */
   readonly file: string
+  /** Plays it, and goes on with it once it was broken off. */
+  readonly command: string
   readonly title: string
   readonly estate: Estate
   /** ICCIDs of SIMs that are provisioned by workflows. The others are in use, and taken over. */
@@ -47,6 +49,7 @@ export function cycleScript(): Script {
   const estate = demoEstate()
   return {
     file: 'demo.json',
+    command: 'npm start',
     title: `Demonstration: ${estate.tenant.name} and its ${estate.sims.length} SIMs`,
     estate,
     newcomers: newcomersOf(estate),
@@ -62,6 +65,7 @@ export function monthEndScript(): Script {
   const estate = depotEstate()
   return {
     file: 'demo-month-end.json',
+    command: 'npm start -- --demo=month-end',
     title: `Month end: ${estate.tenant.name} and its ${estate.sims.length} SIMs live through October in one cycle of 2 minutes`,
     estate,
     newcomers: new Set(),
