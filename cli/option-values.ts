@@ -18,6 +18,13 @@ export function id(text: string): number {
   return Number(text)
 }
 
+/** Days of the week, 1 (Monday) to 7 (Sunday): `1,2,3`. */
+export function weekdays(text: string): number[] {
+  const days = text.split(',').map(Number)
+  if (/^[1-7](,[1-7])*$/.test(text) && new Set(days).size === days.length) return days
+  throw new InvalidArgumentError('It must be days of the week, 1 (Monday) to 7 (Sunday): 1,2,3,4,5.')
+}
+
 /** An Idempotency-Key that needs no quotes on a command line. */
 export function idempotencyKey(text: string): string {
   if (/^[\w.:-]{1,255}$/.test(text)) return text

@@ -54,6 +54,8 @@ function localOf(at: Date, timeZone: string): Local {
 
 /** A day in a time zone, and the time in it. */
 export interface LocalDay {
+  /** `2026-11-21` */
+  readonly day: string
   /** Its first instant, epoch milliseconds. */
   readonly startsAt: number
   /** The hour at the instant that was asked about, 0 to 23. */
@@ -81,8 +83,23 @@ export function localDay(at: number, timeZone: string): LocalDay {
   const start = at - (now - midnight)
   // If the clocks have changed since, it began so much later or earlier.
   const startsAt = start + midnight - 1 - wallClock(start - 1, zone)
-  const weekday = new Date(midnight).getUTCDay() || 7
-  return { startsAt, hour: Math.floor((now - midnight) / HOUR_MS), weekday }
+  const date = new Date(midnight)
+  const hour = Math.floor((now - midnight) / HOUR_MS)
+  return { day: date.toISOString().slice(0, 10), startsAt, hour, weekday: date.getUTCDay() || 7 }
+}
+
+/**
+ * The instant (epoch milliseconds) of a time on a day. A time that the clocks skip is one of the hour after it.
+ *
+ * @param day `2026-11-21`
+ * @param time `09:40`
+ * @param timeZone as of {@link instant}
+ */
+export function localInstant(day: string, time: string, timeZone: string): number {
+  const zone = isTimeZone(timeZone) ? timeZone : 'UTC'
+  const wall = Date.parse(`${day}T${time}Z`)
+  const near = wall - (wallClock(wall, zone) - wall)
+  return wall - (wallClock(near, zone) - near)
 }
 
 /**

@@ -862,6 +862,8 @@ create table silences (
   pool_id integer,
   tag text,
   level smallint,
+  times jsonb,
+  time_zone text,
   reason text not null,
   created_at timestamp with time zone not null,
   created_by text,

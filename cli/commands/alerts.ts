@@ -3,6 +3,7 @@
 import { idempotent } from '../../adapters/rest/client.ts'
 import type { Alert } from '../../domain/alerts/alert.ts'
 import type { NewSilence, Silence } from '../../domain/alerts/silence.ts'
+import { inWords } from '../../domain/alerts/week-times.ts'
 import { dropUndefined } from '../../domain/drop-undefined.ts'
 import { forTenant, forTenantOn } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
@@ -126,8 +127,11 @@ function silenceLines(silences: readonly Silence[], total: number): string[] {
       ['silence', 'of', 'until', 'by', 'reason'],
       silences.map((silence) => [
         silence.id,
-        matched(silence),
-        silence.endedAt === null ? at(silence.endsAt) : `ended ${at(silence.endedAt)}`,
+        [
+          matched(silence),
+          ...(silence.times === null ? [] : [`at ${inWords(silence.times)} (${silence.timeZone})`]),
+        ].join(' '),
+        untilOf(silence),
         silence.createdBy ?? 'the service',
         silence.reason,
       ]),
@@ -135,6 +139,9 @@ function silenceLines(silences: readonly Silence[], total: number): string[] {
     ...moreLines(total, silences.length),
   ]
 }
+
+const untilOf = ({ endsAt, endedAt }: Silence): string =>
+  endedAt === null ? (endsAt === null ? 'no end' : at(endsAt)) : `ended ${at(endedAt)}`
 
 const matched = ({ rule, simId, poolId, tag, level }: Silence): string =>
   Object.entries({ rule, sim: simId, pool: poolId, tag, level })
@@ -145,13 +152,22 @@ interface SilenceFlags extends AlertFlags {
   readonly tag?: string
   readonly for?: string
   readonly until?: string
+  readonly from?: string
+  readonly to?: string
+  readonly days?: number[]
+  readonly zone?: string
   readonly reason: string
 }
 
+const MIDNIGHT = '00:00'
+
 /** Begins a silence. */
 export const addSilence = forTenant(async (service, flags: SilenceFlags) => {
-  const { rule, sim, pool, tag, for: lasts, until, reason } = flags
-  const body: NewSilence = { reason, ...dropUndefined({ rule, simId: sim, poolId: pool, tag, lasts, endsAt: until }) }
+  const { rule, sim, pool, tag, for: lasts, until, from, to, days, zone, reason } = flags
+  const isTimed = (from ?? to ?? days) !== undefined
+  const times = isTimed ? [{ from: from ?? MIDNIGHT, to: to ?? MIDNIGHT, ...dropUndefined({ days }) }] : undefined
+  const about = { rule, simId: sim, poolId: pool, tag, lasts, endsAt: until, times, timeZone: zone }
+  const body: NewSilence = { reason, ...dropUndefined(about) }
   const { id } = await responseOf(service.POST('/internal/silences', { body, params: idempotent() }))
   print(
     `silence ${id} has begun: the log and suspensions go on; "npx simherd silences end ${id} --tenant ${flags.tenant}" ends it`,

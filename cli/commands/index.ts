@@ -4,7 +4,7 @@ import { LogLevel, type SimStatus } from '../../domain/codes.ts'
 import { WEBHOOK_EVENTS } from '../../domain/notifications/event.ts'
 import { AUDIT_SUBJECTS } from '../../domain/tenants/audit.ts'
 import { group, numberOf, serviceCommand, type TenantFlags, tenantCommand, withSettings } from '../command.ts'
-import { decimal, id, wholeNumber } from '../option-values.ts'
+import { decimal, id, weekdays, wholeNumber } from '../option-values.ts'
 import { OUTPUT } from '../output.ts'
 
 const TENANT = '--tenant t0123456789ab'
@@ -179,6 +179,10 @@ const silences = group('silences', 'Silences: they hold back mails for a while. 
     .option('--tag <tag>', 'about SIMs with this tag; * stands for any characters')
     .option('--for <duration>', 'how long, at most P90D: PT12H, P2D; or "cycle": to the end of the billing cycle')
     .option('--until <instant>', 'its end, in place of --for: 2026-11-30T18:00:00Z')
+    .option('--from <time>', 'only from this time of the day on: 22:00; default: 00:00. Then it needs no end')
+    .option('--to <time>', 'only up to this time of the day: 06:00; default: midnight')
+    .option('--days <numbers>', 'only where it begins on these days, 1 (Monday) to 7 (Sunday): 1,2,3,4,5', weekdays)
+    .option('--zone <name>', "the time zone of these times; default: the tenant's")
     .requiredOption('--reason <text>', 'the reason, for later readers')
     .action(withSettings(async () => (await import('./alerts.ts')).addSilence)),
   tenantCommand('end', 'End a silence now.', [`silences end 3 ${TENANT}`])

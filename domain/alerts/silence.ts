@@ -4,6 +4,7 @@ import { codeSchema, LogLevel } from '../codes.ts'
 import { pageQuery } from '../page.ts'
 import { Id, Instant, nullable, objectWithExample, optional, strictObject, Text } from '../schema.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
+import { WeekTime } from './week-times.ts'
 
 export const LONGEST_SILENCE_MS = 90 * 86_400_000
 /** Most silences of a tenant at a time: each look goes through all of them. */
@@ -16,6 +17,14 @@ const rule = Text('Name of the rule; * stands for any characters', 'sim-usage-wa
 const tag = Text('Tag of the SIM; * stands for any characters', 'meter-*', { minLength: 1, maxLength: 128 })
 const level = codeSchema(LogLevel, 'Level of the rule')
 const POOL = 'The pool, and the SIMs in it'
+const times = Type.Array(WeekTime, {
+  minItems: 1,
+  maxItems: 20,
+  description: 'Times of the week at which it holds; left out, or null: all',
+})
+const timeZone = Text('IANA name of the time zone of `times`; left out: that of the tenant', 'Europe/Berlin', {
+  maxLength: 100,
+})
 const reason = Text('Reason, for later readers', 'Meters are replaced until Friday', {
   minLength: 1,
   maxLength: 500,
@@ -28,7 +37,11 @@ export const NewSilence = objectWithExample(
     poolId: optional(Id(POOL)),
     tag: optional(tag),
     level: optional(level),
-    endsAt: optional(Instant('End, at most 90 days ahead; give this or `lasts`')),
+    endsAt: optional(
+      Instant(
+        'End, at most 90 days ahead; give this or `lasts`. With `times` it may be later, or left out: it has no end',
+      ),
+    ),
     lasts: optional(
       Type.String({
         pattern: `${DURATION_PATTERN}|^cycle$`,
@@ -38,6 +51,8 @@ export const NewSilence = objectWithExample(
         examples: ['P2D'],
       }),
     ),
+    times: optional(times),
+    timeZone: optional(timeZone),
     reason,
   },
   { poolId: 7, lasts: 'P2D', reason: 'Meters are replaced until Friday' },
@@ -51,10 +66,12 @@ export const Silence = strictObject({
   poolId: nullable(Id(POOL)),
   tag: nullable(tag),
   level: nullable(level),
+  times: nullable(times),
+  timeZone: nullable(timeZone),
   reason,
   createdAt: Instant('Start of the silence'),
   createdBy: nullable(Text('Actor that created it', 'key:6a34354728b4')),
-  endsAt: Instant('Planned end of the silence'),
+  endsAt: nullable(Instant('Planned end of the silence; null: it has none')),
   endedAt: nullable(Instant('Time when a person ended it; null: it lasts until `endsAt`')),
   endedBy: nullable(Text('Actor that ended it', 'key:6a34354728b4')),
 })

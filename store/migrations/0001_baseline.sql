@@ -1016,10 +1016,12 @@ create table silences (
   pool_id integer,                                          -- the pool and its SIMs
   tag text,                                                 -- a pattern with *
   level smallint check (level in (0, 1, 2)),                -- LogLevel
+  times jsonb,                                              -- WeekTime[] (domain/alerts/week-times.ts); null: always
+  time_zone text,                                           -- of the times
   reason text not null,
   created_at timestamptz not null,
   created_by text,                                          -- actor of the audit trail; null: the service
-  ends_at timestamptz not null,
+  ends_at timestamptz not null,                             -- infinity: it has no end
   ended_at timestamptz,                                     -- by a person, before ends_at
   ended_by text
 );

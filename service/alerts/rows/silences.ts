@@ -1,6 +1,7 @@
 /** Silences. Source: decision 0038. */
 import { sql } from 'kysely'
 import type { Silence, SilenceQuery } from '../../../domain/alerts/silence.ts'
+import { heldUntil, type WeekTime } from '../../../domain/alerts/week-times.ts'
 import type { LogLevel } from '../../../domain/codes.ts'
 import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import type { OpenSilence } from '../../../rules/alerts/quiet.ts'
@@ -15,34 +16,42 @@ export interface NewSilenceRow {
   readonly tag: string | null
   readonly level: LogLevel | null
   readonly reason: string
-  readonly endsAt: Date
+  /** Null: always. */
+  readonly times: readonly WeekTime[] | null
+  readonly timeZone: string | null
+  /** Null: it has no end. */
+  readonly endsAt: Date | null
 }
 
 const actorOf = (tx: TenantTx): string | null => tx.caller?.actor ?? null
 
 /** Adds a silence from now on. @returns its id */
 export async function insertSilence(tx: TenantTx, silence: NewSilenceRow): Promise<number> {
-  const { rule, simId, poolId, tag, level, reason, endsAt } = silence
+  const { rule, simId, poolId, tag, level, reason, times, timeZone, endsAt } = silence
   const { rows } = await sql<{ id: number }>`
-    insert into silences (rule, sim_id, pool_id, tag, level, reason, created_at, created_by, ends_at)
-    values (${rule}, ${simId}, ${poolId}, ${tag}, ${level}, ${reason}, ${tx.now}, ${actorOf(tx)}, ${endsAt})
+    insert into silences (rule, sim_id, pool_id, tag, level, reason, times, time_zone, created_at, created_by, ends_at)
+    values (${rule}, ${simId}, ${poolId}, ${tag}, ${level}, ${reason}, ${times && JSON.stringify(times)}::jsonb,
+            ${timeZone}, ${tx.now}, ${actorOf(tx)}, coalesce(${endsAt}::timestamptz, 'infinity'))
     returning id`.execute(tx.q)
   return insertedId(rows)
 }
 
 interface SilenceRow extends Omit<Silence, 'createdAt' | 'endsAt' | 'endedAt'> {
   readonly createdAt: Date
-  readonly endsAt: Date
+  readonly endsAt: Date | null
   readonly endedAt: Date | null
 }
 
-const columns = sql`id, rule, sim_id as "simId", pool_id as "poolId", tag, level, reason, created_at as "createdAt",
-  created_by as "createdBy", ends_at as "endsAt", ended_at as "endedAt", ended_by as "endedBy"`
+/** Null: no end. */
+const ENDS_AT = sql`nullif(ends_at, 'infinity')`
+const columns = sql`id, rule, sim_id as "simId", pool_id as "poolId", tag, level, reason, times,
+  time_zone as "timeZone", created_at as "createdAt",
+  created_by as "createdBy", ${ENDS_AT} as "endsAt", ended_at as "endedAt", ended_by as "endedBy"`
 
 const toSilence = ({ createdAt, endsAt, endedAt, ...row }: SilenceRow): Silence => ({
   ...row,
   createdAt: createdAt.toISOString(),
-  endsAt: endsAt.toISOString(),
+  endsAt: endsAt?.toISOString() ?? null,
   endedAt: endedAt?.toISOString() ?? null,
 })
 
@@ -71,9 +80,33 @@ export async function pageOfSilences(tx: TenantTx, query: SilenceQuery): Promise
   return toPage(page, totalItems, rows.map(toSilence))
 }
 
+/** How many silences have not ended. */
+export async function countSilences(tx: TenantTx): Promise<number> {
+  const { rows } = await sql<{ open: number }>`
+    select count(*)::integer as open from silences
+     where tenant_id = ${mine} and ended_at is null and ends_at > ${tx.now}`.execute(tx.q)
+  return rows[0]?.open ?? 0
+}
+
+/** The silences that hold now. */
 export async function openSilences(tx: TenantTx): Promise<OpenSilence[]> {
-  const { rows } = await sql<Omit<OpenSilence, 'endsAt'> & { readonly endsAt: Date }>`
-    select id, rule, sim_id as "simId", pool_id as "poolId", tag, level, ends_at as "endsAt" from silences
+  const { rows } = await sql<Omit<OpenSilence, 'endsAt'> & Pick<SilenceRow, 'times' | 'timeZone' | 'endsAt'>>`
+    select id, rule, sim_id as "simId", pool_id as "poolId", tag, level, times, time_zone as "timeZone",
+           ${ENDS_AT} as "endsAt"
+      from silences
      where tenant_id = ${mine} and ended_at is null and ends_at > ${tx.now} order by id`.execute(tx.q)
-  return rows.map(({ endsAt, ...row }) => ({ ...row, endsAt: endsAt.getTime() }))
+  return rows.flatMap(({ times, timeZone, endsAt, ...row }) => {
+    const until = holdsUntil({ times, timeZone, endsAt }, tx.now.getTime())
+    return until === null ? [] : [{ ...row, endsAt: until }]
+  })
+}
+
+/** Until when an open silence holds, epoch milliseconds; null if it does not hold at this instant. */
+export function holdsUntil(
+  { times, timeZone, endsAt }: { readonly endsAt: Date | string | null } & Pick<Silence, 'times' | 'timeZone'>,
+  at: number,
+): number | null {
+  const end = endsAt === null ? Number.POSITIVE_INFINITY : new Date(endsAt).getTime()
+  const until = times === null ? end : heldUntil(times, timeZone ?? 'UTC', at)
+  return until === null ? null : Math.min(until, end)
 }

@@ -104,9 +104,9 @@ export async function movePools(tx: TenantTx, span: Between): Promise<number[]> 
 /** Begins silences as persons did. @returns ids of those that persons ended */
 export async function moveSilences(tx: TenantTx, span: Between): Promise<number[]> {
   await sql`
-    insert into silences (id, rule, sim_id, pool_id, tag, level, reason, created_at, created_by, ends_at)
+    insert into silences (id, rule, sim_id, pool_id, tag, level, reason, times, time_zone, created_at, created_by, ends_at)
     overriding system value
-    select id, rule, sim_id, pool_id, tag, level, reason, created_at, created_by, ends_at
+    select id, rule, sim_id, pool_id, tag, level, reason, times, time_zone, created_at, created_by, ends_at
       from past_silences where ${between(sql`created_at`, span)}`.execute(tx.q)
   const { rows } = await sql<{ id: number }>`
     select id from past_silences where ${between(sql`ended_at`, span)} order by id`.execute(tx.q)

@@ -13,6 +13,13 @@ describe('POST /internal/silences', () => {
     ['nothing to match', { lasts: 'PT1H' }, 'expected at least one'],
     ['neither end nor length', { rule: 'sim-*' }, 'got neither, expected endsAt or lasts'],
     ['both', { rule: 'sim-*', lasts: 'PT1H', endsAt: '2026-11-30T00:00:00Z' }, 'got both'],
+    [
+      'times of no zone',
+      { rule: 'sim-*', times: [{ from: '22:00', to: '06:00' }], timeZone: 'Moon' },
+      'timeZone: got Moon',
+    ],
+    ['a zone without times', { rule: 'sim-*', lasts: 'PT1H', timeZone: 'Europe/Berlin' }, 'without times'],
+    ['a time that no clock shows', { rule: 'sim-*', times: [{ from: '24:00', to: '06:00' }] }, '/times/0/from'],
     ['more than 90 days', { rule: 'sim-*', lasts: 'P91D' }, 'lasts: got P91D'],
     ['an end that has passed', { rule: 'sim-*', endsAt: '2020-01-01T00:00:00Z' }, 'endsAt: got 2020-01-01T00:00:00Z'],
   ])('refuses %s', async (_what, body, detail) => {
@@ -31,6 +38,15 @@ describe('POST /internal/silences', () => {
 
     expect([status, body.code]).toEqual([409, 'silence_limit'])
     expect(await add()).toMatchObject({ status: 200 })
+  })
+
+  test('may hold at times of the week, without an end', async () => {
+    const time = { days: [1, 2], from: '22:00', to: '06:00' }
+    const { body } = await harness.tenant.inside('POST', '/internal/silences', { rule: 'sim-*', times: [time], reason })
+    const { data } = (await harness.tenant.inside('GET', '/internal/silences?open=true')).body
+    await harness.tenant.inside('POST', `/internal/silences/${body.id}/end`)
+
+    expect(data[0]).toMatchObject({ id: body.id, times: [time], timeZone: 'UTC', endsAt: null })
   })
 
   test('says who began and ended it', async () => {

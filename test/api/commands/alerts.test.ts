@@ -46,6 +46,18 @@ test('what fires is shown, silenced, and no longer silenced', async () => {
   expect(lines.slice(-2)).toEqual([`silence ${silence} has ended: what still fires is mailed`, 'nothing is silenced'])
 })
 
+test('a silence may hold at times of the week', async () => {
+  const given = { ...ours(), rule: 'sim-*', days: [6, 7], reason: 'Nobody is there' }
+  await addSilence(command.settings, { ...given, from: '22:00', to: '06:00', zone: 'Europe/Berlin' })
+  await listSilences(command.settings, ours())
+  const night = lines.at(-1)
+  await addSilence(command.settings, given)
+  await listSilences(command.settings, ours())
+
+  expect(night).toMatch(/rule sim-\* at 22:00–06:00 on Sat, Sun \(Europe\/Berlin\) +no end +key:\S+ +Nobody is there/)
+  expect(lines.join('\n')).toContain('rule sim-* at 00:00–24:00 on Sat, Sun (UTC)')
+})
+
 describe('mails', () => {
   test('shows what a mail says, and sends it again', async () => {
     const body = { subject: 'Over', text: 'It is over.', html: '<p>It is over.</p>', headers: { 'X-A': 'b' } }

@@ -125,7 +125,7 @@ export async function aWorld({
       if (accepted !== 1) throw new Error('the record was not accepted')
       await wait(MINUTE)
     },
-    silence: (about: Partial<NewSilence>, lasts = 'P2D') =>
+    silence: (about: Partial<NewSilence>, lasts: string | null = 'P2D') =>
       harness.asTenant((tx) => addSilence(tx, { ...about, lasts, reason: 'The meter is replaced' })),
     /** Changes the settings of the first SIM. */
     set: (settings: SimWatchdogChange) =>

@@ -309,6 +309,44 @@ describe('a silence', () => {
     expect(await world.mailed()).toEqual([WARNED])
   })
 
+  describe('at times of the week', () => {
+    /** It holds from the next hour on, for two hours each day. */
+    const aNight = async () => {
+      const world = await aWorld({ rules: WARNING })
+      const clock = (ms: number) => new Date(world.store.now + ms).toISOString().slice(11, 16)
+      const { id } = await world.silence({ rule: 'sim-*', times: [{ from: clock(HOUR), to: clock(3 * HOUR) }] }, null)
+      return { world, id }
+    }
+
+    test('holds back notices then, and mails what still fires at their end', async () => {
+      const { world } = await aNight()
+      await world.wait(HOUR + MINUTE)
+      await world.use(world.sim, 85)
+      const during = await world.mailed()
+      await world.wait(2 * HOUR)
+      await world.evaluate()
+
+      expect([during, await world.mailed()]).toEqual([[], [WARNED]])
+    })
+
+    test('holds back nothing at other times', async () => {
+      const { world } = await aNight()
+      await world.use(world.sim, 85)
+
+      expect(await world.mailed()).toEqual([WARNED])
+    })
+
+    test('has what still fires mailed when a person ends it', async () => {
+      const { world, id } = await aNight()
+      await world.wait(HOUR + MINUTE)
+      await world.use(world.sim, 85)
+      await world.asTenant((tx) => endSilence(tx, id))
+      await world.evaluate()
+
+      expect(await world.mailed()).toEqual([WARNED])
+    })
+  })
+
   test('mails nothing of what ended meanwhile', async () => {
     const world = await aWorld({ rules: WARNING })
     await world.silence({ simId: world.sim })
@@ -320,28 +358,37 @@ describe('a silence', () => {
     expect(await world.mailed()).toEqual([])
   })
 
-  test.each(['by its time', 'by a person'])('keeps a notice that waits to be mailed until it ends %s', async (how) => {
-    const world = await aWorld({ rules: WARNING })
-    await world.use(world.sim, 85)
-    const { id } = await world.silence({ simId: world.sim }, 'PT6H')
-    let sent = 0
-    const mailer = {
-      render: () => ({ subject: '', text: '', html: '', headers: {} }),
-      send: () => {
-        sent += 1
-        return accepting.send()
-      },
-    }
-    const send = () => sendMails(world.store, mailer, { retryMaxMs: 1000, giveUpAfterMs: 1000 }, world.tenantId)
-    const isWork = async () => (await inPlatform(world.store, (tx) => tenantsWithMail(tx, 10))).length > 0
-    world.store.now += 2 * HOUR
-    await send()
-    const during = [sent, await isWork()]
-    if (how === 'by a person') await world.asTenant((tx) => endSilence(tx, id))
-    else world.store.now += 5 * HOUR
-    const due = await isWork()
-    await send()
+  test.each(['by its time', 'by a person', 'by its time of the day'])(
+    'keeps a notice that waits until it ends %s',
+    async (how) => {
+      const world = await aWorld({ rules: WARNING })
+      await world.use(world.sim, 85)
+      const from = new Date(world.store.now).toISOString().slice(11, 16)
+      const to = new Date(world.store.now + 6 * HOUR).toISOString().slice(11, 16)
+      const daily = how === 'by its time of the day' ? { times: [{ from, to }] } : {}
+      const { id } = await world.silence(
+        { simId: world.sim, ...daily },
+        how === 'by its time of the day' ? null : 'PT6H',
+      )
+      let sent = 0
+      const mailer = {
+        render: () => ({ subject: '', text: '', html: '', headers: {} }),
+        send: () => {
+          sent += 1
+          return accepting.send()
+        },
+      }
+      const send = () => sendMails(world.store, mailer, { retryMaxMs: 1000, giveUpAfterMs: 1000 }, world.tenantId)
+      const isWork = async () => (await inPlatform(world.store, (tx) => tenantsWithMail(tx, 10))).length > 0
+      world.store.now += 2 * HOUR
+      await send()
+      const during = [sent, await isWork()]
+      if (how === 'by a person') await world.asTenant((tx) => endSilence(tx, id))
+      else world.store.now += 5 * HOUR
+      const due = await isWork()
+      await send()
 
-    expect([during, due, sent]).toEqual([[0, false], true, 1])
-  })
+      expect([during, due, sent]).toEqual([[0, false], true, 1])
+    },
+  )
 })

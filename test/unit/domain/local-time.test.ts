@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { instantMs } from '../../../domain/instant.ts'
-import { instant, localDay, shortInstant } from '../../../domain/local-time.ts'
+import { instant, localDay, localInstant, shortInstant } from '../../../domain/local-time.ts'
 
 describe('instant', () => {
   test.each([
@@ -50,6 +50,18 @@ describe('localDay', () => {
     ['2026-04-24T12:00:00Z', 'Africa/Cairo', '2026-04-23T22:00:00.000Z', 15, 5],
     ['2026-11-01T12:00:00Z', 'America/Havana', '2026-11-01T04:00:00.000Z', 7, 7],
   ])('of %s in %s', (at, timeZone, startsAt, hour, weekday) => {
-    expect(localDay(Date.parse(at), timeZone)).toEqual({ startsAt: Date.parse(startsAt), hour, weekday })
+    expect(localDay(Date.parse(at), timeZone)).toMatchObject({ startsAt: Date.parse(startsAt), hour, weekday })
   })
+})
+
+test.each([
+  ['2026-11-21', '22:00', 'Europe/Berlin', '2026-11-21T21:00:00.000Z'],
+  ['2026-11-21', '22:00', 'America/New_York', '2026-11-22T03:00:00.000Z'],
+  ['2026-11-21', '22:00', 'Nowhere/Land', '2026-11-21T22:00:00.000Z'],
+  // On the last one the clocks go from 2:00 to 3:00.
+  ['2026-03-29', '00:30', 'Europe/Berlin', '2026-03-28T23:30:00.000Z'],
+  ['2026-03-29', '03:30', 'Europe/Berlin', '2026-03-29T01:30:00.000Z'],
+  ['2026-03-29', '02:30', 'Europe/Berlin', '2026-03-29T01:30:00.000Z'],
+])('localInstant of %s %s in %s', (day, time, timeZone, at) => {
+  expect(new Date(localInstant(day, time, timeZone)).toISOString()).toBe(at)
 })
