@@ -23,6 +23,15 @@ export interface PoolOfSims extends PoolWatchdogSettings {
   readonly limitBytes: number
 }
 
+/** Fees of a tariff, in micro-units of the currency. */
+export interface Fees {
+  readonly simMonthlyFee: number
+  readonly smsFee: number
+  /** Per minute. */
+  readonly voiceFee: number
+  readonly overageFeePerGb: number
+}
+
 export interface SimRow extends WatchdogSettings {
   readonly simId: number
   readonly iccid: string
@@ -34,6 +43,8 @@ export interface SimRow extends WatchdogSettings {
   /** Null outside pools. */
   readonly pool: PoolOfSims | null
   readonly tariffType: TariffType | null
+  /** Of the tariff that governs it; null without one. */
+  readonly fees: Fees | null
   readonly exempt: boolean
   readonly imei: string
   /** How often it was found in another device. */
@@ -116,6 +127,8 @@ export interface Figures extends Amounts {
 /** Figures of a ledger row. Pool 0: outside pools. */
 export interface FactFigures extends Figures {
   readonly poolId: number
+  /** Whether the SIM was Active here in the cycle: it pays the monthly fee. */
+  readonly contributing: boolean
 }
 
 export interface FeedRow extends FeedTimes {
@@ -126,6 +139,8 @@ export interface FeedRow extends FeedTimes {
 export interface JudgedFigures extends Figures {
   /** Bytes used in the cycle, in all pools. */
   readonly cycleBytes: number
+  /** Whether it was Active in its pool in the cycle. */
+  readonly contributing: boolean
 }
 
 export interface DeviceChange {

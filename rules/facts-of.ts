@@ -2,7 +2,7 @@
 import { labelOf, SimStatus, TariffType } from '../domain/codes.ts'
 import { type LocalDay, localDay } from '../domain/local-time.ts'
 import { bucketMs, type Cycle, daysUntilRenewal } from '../domain/time/cycle.ts'
-import { toMB, toMinutes, toMoney } from '../domain/units.ts'
+import { GB, toMB, toMinutes, toMoney } from '../domain/units.ts'
 import { type Feed, feedAt } from '../domain/usage/feed.ts'
 import type { FactValue } from '../domain/watchdog/fact-value.ts'
 import { settingsInForce } from '../domain/watchdog/settings.ts'
@@ -144,6 +144,18 @@ export type SimFactRow = SimRow & JudgedFigures & WindowSums
 /** Computes one fact from the row of its subject. */
 export type FactOf<Row, Value = FactValue> = (row: Row, moment: Moment) => Value
 
+/** Charge for the overage of a SIM so far, in micro-units: as in the line of a statement. */
+const overageMicro = ({ fees, overageBytes }: SimFactRow): number =>
+  Math.round((overageBytes * (fees?.overageFeePerGb ?? 0)) / GB)
+
+/** Charges of a SIM in the cycle so far, in micro-units: as in the line of a statement, by the tariff of now. */
+function chargeMicro(row: SimFactRow): number {
+  const { fees, contributing, smsCount, voiceSeconds } = row
+  if (fees === null) return 0
+  const fee = contributing ? fees.simMonthlyFee : 0
+  return fee + smsCount * fees.smsFee + Math.round((voiceSeconds * fees.voiceFee) / 60) + overageMicro(row)
+}
+
 const seenMs = (row: SimFactRow, { asOf }: Moment): number | null => since(row.lastSeenAt, asOf)
 const statusMs = (row: SimFactRow, { asOf }: Moment): number => Math.max(0, asOf - row.statusSince.getTime())
 
@@ -160,6 +172,8 @@ export const SIM_FACTS: { readonly [Name in keyof SimFacts]: FactOf<SimFactRow, 
   remainingMB: ({ remainingBytes }) => toMB(remainingBytes),
   overageMB: ({ overageBytes }) => toMB(overageBytes),
   usageCycleMB: ({ cycleBytes }) => toMB(cycleBytes),
+  cost: (row) => toMoney(chargeMicro(row)),
+  overageCost: (row) => toMoney(overageMicro(row)),
   usagePct,
   burnRatio: (row, moment) => burnFacts(row, moment).burnRatio,
   burnShortRatio: (row, moment) => burnFacts(row, moment).burnShortRatio,

@@ -114,6 +114,8 @@ const USAGE = { ofUsage: true } as const
 const USED = { ...USAGE, min: 0 } as const
 const AGES = { ...USED, withTime: 'ages' } as const
 const OF_LIMIT = { withTime: { sim: 'elsewhere' }, movedUnder: FIXED, min: 0 } as const
+/** Other SIMs of a shared pool move the overage of a SIM, and what follows from it. */
+const BY_OVERAGE = { withTime: { sim: 'elsewhere', tenant: 'elsewhere' }, movedUnder: SHARED } as const
 /**
  * A sum over a window may be below 0 after corrections. Windows end at the tenant's newest usage record, so usage of
  * others moves them.
@@ -195,7 +197,14 @@ export const FACTS = {
     ALL,
     'data above the limit',
     'Overage of the cycle; of a SIM in a shared pool, its part of the pool’s overage',
-    { ...USED, cost: { tenant: 'scan' }, withTime: { sim: 'elsewhere', tenant: 'elsewhere' }, movedUnder: SHARED },
+    { ...USED, ...BY_OVERAGE, cost: { tenant: 'scan' } },
+  ),
+  cost: number(
+    'cycle',
+    SIM,
+    'charges',
+    `Charges of the cycle so far, ${IN_CURRENCY}: monthly fee, messages, voice and overage, by its present tariff`,
+    { ...USED, ...BY_OVERAGE },
   ),
   usage24hMB: megabytes('free', BOTH, 'data used in 24 hours', `Data used in the 24 hours ${LATEST}`, WINDOW),
   usageTodayMB: megabytes(
@@ -386,10 +395,10 @@ export const FACTS = {
   overPoolCount: integer('cycle', TENANT, 'pools with overage', 'Pools with overage', { ...USAGE, ...COUNTED }),
   overageCost: number(
     'cycle',
-    TENANT,
+    { sim: 'known', tenant: 'known' },
     'charge for overage',
-    `Charge for the overage of the tenant’s pools so far, ${IN_CURRENCY}`,
-    CHARGED,
+    `Charge for overage so far, of the SIM or of the tenant’s pools, ${IN_CURRENCY}`,
+    { ...USED, ...BY_OVERAGE, cost: { tenant: 'window' } },
   ),
   forecastOverageCost: number(
     'cycle',

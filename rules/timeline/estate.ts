@@ -5,11 +5,13 @@
 import { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import type { PoolRow } from '../../domain/enforcement/enforcement.ts'
 import { type Cycle, cycleAt } from '../../domain/time/cycle.ts'
-import { type Allowance, governingType, type PoolFigures, poolFigures } from '../../domain/usage/allowance.ts'
+import { fromMoney } from '../../domain/units.ts'
+import { type Allowance, governingTariff, type PoolFigures, poolFigures } from '../../domain/usage/allowance.ts'
 import { mayBePicked, type WatchdogSettings } from '../../domain/watchdog/settings.ts'
 import type { SubjectFacts } from '../alerts/subject.ts'
 import type {
   FeedRow,
+  Fees,
   JudgedFigures,
   OverageCharges,
   PoolFactRow,
@@ -36,7 +38,7 @@ type Settings = { -readonly [K in keyof WatchdogSettings]: WatchdogSettings[K] }
 export interface PoolState extends Settings {
   readonly id: number
   readonly name: string
-  readonly tariff: Allowance
+  readonly tariff: Allowance & Fees
 }
 
 export interface TimelineSim extends Settings {
@@ -44,7 +46,7 @@ export interface TimelineSim extends Settings {
   readonly name: string
   readonly tag: string
   readonly pool: PoolState | null
-  readonly own: Allowance | null
+  readonly own: (Allowance & Fees) | null
   exempt: boolean
   status: SimStatus
   statusSince: number
@@ -78,13 +80,20 @@ const settingsOf = ({
   enableBurnRateAlerts,
 })
 
+const feesOf = ({ simMonthlyFee = 0, smsFee = 0, overageFeePerGb = 0 }: Partial<Fees>): Fees => ({
+  simMonthlyFee: fromMoney(simMonthlyFee),
+  smsFee: fromMoney(smsFee),
+  voiceFee: 0,
+  overageFeePerGb: fromMoney(overageFeePerGb),
+})
+
 /** The estate at the start. The test was checked: all its names exist. */
 export function estateOf(test: TimelineTest, startsAt: number): Estate {
   const billingCycle = test.cycle ?? 'P1M'
   const tariffs = new Map(
-    Object.entries(test.tariffs ?? {}).map(([name, { type, allowanceMB }]) => [
+    Object.entries(test.tariffs ?? {}).map(([name, { type, allowanceMB, ...fees }]) => [
       name,
-      { type: TariffType[type], allowanceBytes: usedBytes(allowanceMB) },
+      { type: TariffType[type], allowanceBytes: usedBytes(allowanceMB), ...feesOf(fees) },
     ]),
   )
   const pools = Object.entries(test.pools ?? {}).map(
@@ -92,7 +101,7 @@ export function estateOf(test: TimelineTest, startsAt: number): Estate {
       ...settingsOf(pool),
       id: n + 1,
       name,
-      tariff: tariffs.get(pool.tariff) ?? { type: TariffType.Standard, allowanceBytes: 0 },
+      tariff: tariffs.get(pool.tariff) ?? { type: TariffType.Standard, allowanceBytes: 0, ...feesOf({}) },
     }),
   )
   const { key } = cycleAt(billingCycle, startsAt)
@@ -195,6 +204,7 @@ function simRowOf(estate: Estate, sim: TimelineSim, moment: Moment): SimRow & Ju
   const { cycle } = moment
   const figures = figuresOf(estate, sim.pool, cycle)
   const row = figures.rows.find(({ simId }) => simId === sim.id)
+  const fees = governingTariff(sim.own, sim.pool?.tariff ?? null)
   const { limitBytes = 0, usageBytes = 0, remainingBytes = 0, overageBytes = 0 } = row ?? {}
   return {
     ...settingsRow(sim),
@@ -215,7 +225,8 @@ function simRowOf(estate: Estate, sim: TimelineSim, moment: Moment): SimRow & Ju
             usageBytes: figures.usageBytes,
             limitBytes: figures.limitBytes,
           },
-    tariffType: governingType(sim.own?.type ?? null, sim.pool?.tariff.type ?? null),
+    tariffType: fees?.type ?? null,
+    fees,
     exempt: sim.exempt,
     imei: sim.devices === 0 ? '' : `device-${sim.devices}`,
     deviceChanges: sim.devices,
@@ -228,6 +239,7 @@ function simRowOf(estate: Estate, sim: TimelineSim, moment: Moment): SimRow & Ju
     voiceSeconds: 0,
     smsCount: sumOf(within(sim, cycle), 'sms'),
     cycleBytes: usageBytes,
+    contributing: sim.activeIn.has(cycle.key),
     ...windowSums([sim], moment),
   }
 }

@@ -28,6 +28,7 @@ const settings = {
   enableBurnRateAlerts: Type.Optional(Type.Boolean({ description: 'Whether burn rate alerts are wanted' })),
 }
 
+const Fee = (description: string) => Type.Optional(Type.Number({ minimum: 0, maximum: 1_000_000, description }))
 const Tariff = strictObject(
   {
     type: oneOf(labels(TariffType), 'Type of the tariff'),
@@ -36,8 +37,11 @@ const Tariff = strictObject(
       maximum: 1e9,
       description: 'Allowance in MB: of a SIM, or of a Fixed Pool',
     }),
+    simMonthlyFee: Fee('Monthly fee of a SIM'),
+    smsFee: Fee('Fee of a message'),
+    overageFeePerGb: Fee('Fee of a GB of overage'),
   },
-  { description: 'A tariff: type and allowance' },
+  { description: 'A tariff: type, allowance, and fees, if there are any' },
 )
 const Pool = strictObject({ tariff: Name('a tariff'), ...settings }, { description: 'A pool: its tariff and settings' })
 const Sim = strictObject(

@@ -6,7 +6,7 @@
  * functions as in a look (look-at.ts).
  */
 import { TariffType } from '../../domain/codes.ts'
-import { type Allowance, governingTariff, isShared, ledgerFigures } from '../../domain/usage/allowance.ts'
+import { governingTariff, isShared, ledgerFigures } from '../../domain/usage/allowance.ts'
 import { scopesAt } from '../../rules/alerts/alert-state.ts'
 import { isWatchedSim } from '../../rules/alerts/subject.ts'
 import { NEVER, tariffBit } from '../../rules/compile/flip.ts'
@@ -19,7 +19,7 @@ import { simsWithAlerts } from '../alerts/rows/alerts.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
 import { sumPools } from '../usage/rows/pool-totals.ts'
 import type { Situation } from './read-batch.ts'
-import { allowances, type PoolOfLimits, poolsOfSims, type Range } from './rows/facts.ts'
+import { type PoolOfLimits, type PricedTariff, poolsOfSims, pricedTariffs, type Range } from './rows/facts.ts'
 import { eachLine, readSimLines, SimLine } from './rows/sim-lines.ts'
 
 interface FirstLook {
@@ -83,16 +83,19 @@ function judging(tenantId: string, moment: Moment, { compiled }: RulesInForce, l
     const attached = compiled.attach(to)
     if (attached.length === 0) return NEVER
     if (!line.isLimitKnown) return null
-    if (!line.isOverageKnown && attached.some(({ reads }) => reads.includes('overageMB'))) return null
+    if (!line.isOverageKnown && attached.some(({ reads }) => reads.some((fact) => OF_OVERAGE.has(fact)))) return null
     const row = compiled.rows.line(line, moment)
     for (const one of attached) if (!beginsNothing(one, row)) return null
     return flipsAt(attached, row, at, tariffBit(line.tariffType))
   }
 }
 
+/** Facts that follow from the overage of a SIM. */
+export const OF_OVERAGE: ReadonlySet<string> = new Set(['overageMB', 'overageCost', 'cost'])
+
 interface Seats {
   readonly pools: ReadonlyMap<number, PoolOfLimits>
-  readonly tariffs: ReadonlyMap<number, Allowance>
+  readonly tariffs: ReadonlyMap<number, PricedTariff>
 }
 
 /** The SIM of the present line, with its pool and figures. Sums over windows are 0: they are not read. */
@@ -100,6 +103,7 @@ class JudgedLine extends SimLine implements SimFactRow {
   readonly #seats: Seats
   pool: PoolOfLimits | null = null
   tariffType: TariffType | null = null
+  fees: PricedTariff | null = null
   limitBytes = 0
   usageBytes = 0
   remainingBytes = 0
@@ -127,14 +131,17 @@ class JudgedLine extends SimLine implements SimFactRow {
     if (!super.next()) return false
     const pool = this.poolId === null ? null : (this.#seats.pools.get(this.poolId) ?? null)
     this.pool = pool
-    this.tariffType = governingTariff(this.#tariff(this.tariffId), pool?.tariff ?? null)?.type ?? null
+    this.fees = governingTariff(this.#tariff(this.tariffId), pool?.tariff ?? null)
+    this.tariffType = this.fees?.type ?? null
     this.cycleBytes = this.bytes
     const isJudged = this.ledgerPoolId === (this.poolId ?? 0)
-    this.#judge(isJudged ? this.bytes : 0, isJudged && this.contributing, pool)
+    this.contributing = isJudged && this.contributing
+    this.#judge(isJudged ? this.bytes : 0, pool)
     return true
   }
 
-  #judge(usageBytes: number, contributing: boolean, pool: PoolOfLimits | null): void {
+  #judge(usageBytes: number, pool: PoolOfLimits | null): void {
+    const { contributing } = this
     const governing = governingTariff(this.#tariff(this.ledgerTariffId), pool?.tariff ?? null)
     const figures = ledgerFigures(governing, { usageBytes, contributing }, pool?.contributing ?? 0)
     const isDivided = pool !== null && isShared(pool.tariff)
@@ -147,7 +154,7 @@ class JudgedLine extends SimLine implements SimFactRow {
     this.isOverageKnown = !isDivided || this.overageBytes === 0
   }
 
-  #tariff(id: number | null): Allowance | null {
+  #tariff(id: number | null): PricedTariff | null {
     return id === null ? null : (this.#seats.tariffs.get(id) ?? null)
   }
 }
@@ -171,7 +178,7 @@ export async function readJudgedLines(tx: TenantTx, cycleKey: string, of: Range)
   const rows = await readSimLines(tx, cycleKey, { ...of, most: of.most + 1 })
   const { poolIds, tariffIds, ...found } = overview(rows, of.most)
   await sumPools(tx, cycleKey, poolIds)
-  const seats = { pools: await poolsOfSims(tx, cycleKey, poolIds), tariffs: await allowances(tx, tariffIds) }
+  const seats = { pools: await poolsOfSims(tx, cycleKey, poolIds), tariffs: await pricedTariffs(tx, tariffIds) }
   return { line: new JudgedLine(rows, seats), ...found }
 }
 

@@ -112,7 +112,8 @@ export async function readSims(
 function judgedFigures(rows: readonly FactFigures[], poolId: number | null): JudgedFigures {
   const { limitBytes, usageBytes, remainingBytes, overageBytes } = rowIn(rows, poolId)
   const { usageBytes: cycleBytes, voiceSeconds, smsCount } = sumOf(rows)
-  return { limitBytes, usageBytes, remainingBytes, overageBytes, voiceSeconds, smsCount, cycleBytes }
+  const contributing = rows.some((row) => row.contributing && row.poolId === (poolId ?? 0))
+  return { limitBytes, usageBytes, remainingBytes, overageBytes, voiceSeconds, smsCount, cycleBytes, contributing }
 }
 
 export async function readPools(

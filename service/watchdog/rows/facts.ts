@@ -1,9 +1,10 @@
 /** Reads the values behind the facts of subjects. The number of statements does not grow with the batch. */
 import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, TicketStatus } from '../../../domain/codes.ts'
-import { type Allowance, governingType } from '../../../domain/usage/allowance.ts'
+import { type Allowance, governingTariff } from '../../../domain/usage/allowance.ts'
 import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import type {
+  Fees,
   OverageCharges,
   PoolFactRow,
   PoolOfSims,
@@ -126,7 +127,7 @@ export const SEEN = {
  */
 export async function simRows(tx: TenantTx, moment: Pick<Moment, 'cycle' | 'isEnded'>, of: Among): Promise<SimRow[]> {
   const { seat, join, isProvisioned } = seatIn(moment)
-  const { rows } = await sql<Omit<SimRow, 'pool' | 'tariffType'> & { tariffId: number | null }>`
+  const { rows } = await sql<Omit<SimRow, 'pool' | 'tariffType' | 'fees'> & { tariffId: number | null }>`
     select s.id as "simId", ${simColumns(seat)}, s.status_since as "statusSince", ${SEEN.imei} as imei,
            ${SEEN.deviceChanges} as "deviceChanges", ${SEEN.deviceChangedAt} as "deviceChangedAt",
            ${SEEN.lastSeenAt} as "lastSeenAt"
@@ -135,17 +136,24 @@ export async function simRows(tx: TenantTx, moment: Pick<Moment, 'cycle' | 'isEn
      order by s.id limit ${mostOf(of)}`.execute(tx.q)
   const present = (ids: readonly (number | null)[]) => [...new Set(ids)].filter((id) => id !== null)
   const pools = await poolsOfSims(tx, moment.cycle.key, present(rows.map(({ poolId }) => poolId)))
-  const tariffs = await allowances(tx, present(rows.map(({ tariffId }) => tariffId)))
+  const tariffs = await pricedTariffs(tx, present(rows.map(({ tariffId }) => tariffId)))
   return rows.map(({ tariffId, ...row }) => {
     const pool = pools.get(row.poolId ?? 0) ?? null
-    const tariffType = governingType(tariffs.get(tariffId ?? 0)?.type ?? null, pool?.tariffType ?? null)
-    return { ...row, pool, tariffType }
+    const fees = governingTariff(tariffs.get(tariffId ?? 0) ?? null, pool?.tariff ?? null)
+    return { ...row, pool, tariffType: fees?.type ?? null, fees }
   })
 }
 
+export interface PricedTariff extends Allowance, Fees {}
+
+/** The columns of a tariff `t` that allowances and charges follow from, but for its type. */
+const TERMS = sql`
+  t.allowance_bytes as "allowanceBytes", t.sim_monthly_fee as "simMonthlyFee", t.sms_fee as "smsFee",
+  t.voice_fee as "voiceFee", t.overage_fee_per_gb as "overageFeePerGb"`
+
 /** A SIM's pool, with the data for the limits of its SIMs. */
 export interface PoolOfLimits extends PoolOfSims {
-  readonly tariff: Allowance | null
+  readonly tariff: PricedTariff | null
   /** SIMs that contribute to it in the cycle. */
   readonly contributing: number
   readonly overageBytes: number
@@ -157,29 +165,27 @@ export async function poolsOfSims(
   ids: readonly number[],
 ): Promise<Map<number, PoolOfLimits>> {
   if (ids.length === 0) return new Map()
-  const { rows } = await sql<Omit<PoolOfLimits, 'tariff'> & { id: number; allowanceBytes: number }>`
-    select p.id, p.name, ${settingsColumns('p')}, t.type as "tariffType",
-           coalesce(t.allowance_bytes, 0) as "allowanceBytes", f.contributing, f."usageBytes", f."limitBytes",
-           f."overageBytes"
+  const { rows } = await sql<Omit<PoolOfLimits, 'tariff'> & Omit<PricedTariff, 'type'> & { id: number }>`
+    select p.id, p.name, ${settingsColumns('p')}, t.type as "tariffType", ${TERMS}, f.contributing, f."usageBytes",
+           f."limitBytes", f."overageBytes"
       from pools p
       left join tariffs t on t.id = p.tariff_id
      cross join lateral ${figuresOfPool(cycleKey, sql`p.id`)} f
      where p.id = any(${[...ids]}::integer[])`.execute(tx.q)
   return new Map(
-    rows.map(({ id, allowanceBytes, ...pool }) => {
-      const tariff = pool.tariffType === null ? null : { type: pool.tariffType, allowanceBytes }
-      return [id, { ...pool, tariff }]
+    rows.map(({ id, allowanceBytes, simMonthlyFee, smsFee, voiceFee, overageFeePerGb, ...pool }) => {
+      const terms = { allowanceBytes, simMonthlyFee, smsFee, voiceFee, overageFeePerGb }
+      return [id, { ...pool, tariff: pool.tariffType === null ? null : { type: pool.tariffType, ...terms } }]
     }),
   )
 }
 
-/** Reads what allowances follow from of tariffs, by id. */
-export async function allowances(tx: TenantTx, ids: readonly number[]): Promise<Map<number, Allowance>> {
+/** Reads what allowances and charges follow from of tariffs, by id. */
+export async function pricedTariffs(tx: TenantTx, ids: readonly number[]): Promise<Map<number, PricedTariff>> {
   if (ids.length === 0) return new Map()
-  const { rows } = await sql<Allowance & { id: number }>`
-    select id, type, allowance_bytes as "allowanceBytes" from tariffs
-     where id = any(${[...ids]}::integer[])`.execute(tx.q)
-  return new Map(rows.map(({ id, ...allowance }) => [id, allowance]))
+  const { rows } = await sql<PricedTariff & { id: number }>`
+    select t.id, t.type, ${TERMS} from tariffs t where t.id = any(${[...ids]}::integer[])`.execute(tx.q)
+  return new Map(rows.map(({ id, ...tariff }) => [id, tariff]))
 }
 
 /** Reads pools, by id, without deleted ones. */

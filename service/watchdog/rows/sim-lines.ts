@@ -11,7 +11,7 @@ import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { simColumns } from '../../sims/rows/sims.ts'
 import { type Range, SEEN } from './facts.ts'
 
-type Own = Omit<SimRow, 'pool' | 'tariffType'>
+type Own = Omit<SimRow, 'pool' | 'tariffType' | 'fees'>
 
 const COLUMNS = sql`
   s.id, ${simColumns()}, s.status_since, ${SEEN.imei}, ${SEEN.deviceChanges}, ${SEEN.deviceChangedAt},

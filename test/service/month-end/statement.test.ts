@@ -4,10 +4,11 @@ import { PoolType, TariffType, TicketType } from '../../../domain/codes.ts'
 import { cycleAt } from '../../../domain/time/cycle.ts'
 import { fromMoney } from '../../../domain/units.ts'
 import { poolTotals } from '../../../service/month-end/rows/statements.ts'
+import { readSims, readSituation } from '../../../service/watchdog/read-batch.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 import { cases } from '../../setup/cases.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHarness } from '../harness.ts'
+import { aHarness, type Harness } from '../harness.ts'
 import { aLine, type LineModel, OUTSIDE } from '../usage/figure-model.ts'
 import { FOREVER, type PoolModel, type Terms } from '../usage/figure-world.ts'
 import { at, CLOSE, CYCLE, charge, close, inOctober, statement, total } from './october.ts'
@@ -117,6 +118,14 @@ async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<
   return { harness, past: { lines, pools, tariffs: new Map([[ownId, termsOf(own)]]) } }
 }
 
+/** What a rule reads of a SIM's charges in the ended cycle, in micro-units. */
+const chargesInFacts = (harness: Harness, simId: number) =>
+  harness.asTenant(async (tx) => {
+    const situation = await readSituation(tx, CLOSE, cycleAt('P1M', at(1)))
+    const [sim] = await readSims(tx, situation, { ids: [simId] }, 'all')
+    return [fromMoney(sim?.facts.cost ?? 0), fromMoney(sim?.facts.overageCost ?? 0)]
+  })
+
 describe('a statement', () => {
   test('matches the month’s records and tariffs, line by line', async () => {
     await fc.assert(
@@ -128,6 +137,13 @@ describe('a statement', () => {
         expect(lines.map(figures).filter(hasAmounts)).toEqual(should)
         const rows = (await harness.ledger()).filter(({ cycle }) => cycle === CYCLE)
         expect(lines.filter(({ kind }) => kind === 'sim')).toHaveLength(rows.length)
+        for (const { simId, memberships, records } of past.lines) {
+          const [place] = memberships
+          // The facts are of the place that it is in.
+          if (place?.to !== FOREVER || records.some((record) => record.at < place.from)) continue
+          const own = lines.find((line) => line.kind === 'sim' && line.simId === simId)
+          expect(await chargesInFacts(harness, simId)).toEqual(own ? [charge(own), own.overageMicro] : [0, 0])
+        }
         const totals = await harness.asTenant((tx) => poolTotals(tx, CYCLE))
         expect(totals.reduce((sum, { chargeMicro }) => sum + chargeMicro, 0)).toBe(total(lines, charge))
       }),

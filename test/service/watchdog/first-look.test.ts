@@ -11,7 +11,7 @@ import { factsOf } from '../../../rules/facts.ts'
 import { SIM_FACTS_BY_NAME } from '../../../rules/facts-of.ts'
 import { loadRuleSet } from '../../../rules/load/load-rule-set.ts'
 import { compiledRules } from '../../../service/rules/rules-in-force.ts'
-import { firstLook, readJudgedLines } from '../../../service/watchdog/first-look.ts'
+import { firstLook, OF_OVERAGE, readJudgedLines } from '../../../service/watchdog/first-look.ts'
 import { lookAt, lookAtRange } from '../../../service/watchdog/look-at.ts'
 import { readSims, readSituation } from '../../../service/watchdog/read-batch.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
@@ -274,6 +274,8 @@ describe('the first look of a sweep', () => {
     )
   })
 
+  const OF_LIMIT = new Set([...OF_OVERAGE, 'limitMB', 'usagePct', 'remainingMB', 'burnRatio'])
+
   test('goes by the facts that a look reads', async () => {
     const names = [...factsOf('sim').values()].filter(({ cost }) => cost === 'row').map(({ name }) => name)
     await fc.assert(
@@ -287,9 +289,7 @@ describe('the first look of a sweep', () => {
           while (line.next()) {
             if (several.has(line.simId)) continue
             const known = names.filter(
-              (name) =>
-                (line.isOverageKnown || name !== 'overageMB') &&
-                (line.isLimitKnown || !['limitMB', 'usagePct', 'remainingMB', 'overageMB', 'burnRatio'].includes(name)),
+              (name) => (line.isOverageKnown || !OF_OVERAGE.has(name)) && (line.isLimitKnown || !OF_LIMIT.has(name)),
             )
             const values = known.map((name) => [name, SIM_FACTS_BY_NAME.get(name)?.(line, moment)])
             facts.set(line.simId, Object.fromEntries(values))

@@ -86,6 +86,11 @@ export const aSim = (random: Random, { at, cycle }: Moment): SimRow & JudgedFigu
     lastSeenAt: anInstant(random, at, length),
     ...amounts(random),
     cycleBytes: bytes(random),
+    contributing: random.chance(0.5),
+    fees:
+      tariffType === null
+        ? null
+        : { simMonthlyFee: 900_000, smsFee: 40_000, voiceFee: 110_000, overageFeePerGb: 8_000_000 },
     voiceSeconds: random.below(1000),
     smsCount: random.below(10),
     ...windows(random),
