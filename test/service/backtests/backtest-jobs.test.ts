@@ -10,6 +10,7 @@ import {
   endBackend,
   findBacktest,
   forgetBacktests,
+  releaseBacktestLock,
   tryBacktestLock,
 } from '../../../service/backtests/rows/backtests.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
@@ -47,7 +48,15 @@ afterEach(async () => {
 })
 
 /** Waits until no session has the lock: one that was ended drops its temporary tables first. */
-const unlocked = () => until('the lock', () => connected(store, tryBacktestLock))
+const unlocked = () =>
+  until('the lock', () =>
+    connected(store, async (db) => {
+      const isFree = await tryBacktestLock(db)
+      // The session may outlast its connection a little.
+      if (isFree) await releaseBacktestLock(db)
+      return isFree
+    }),
+  )
 
 const doNext = (onInstant?: (own: Db) => unknown, signal?: AbortSignal) =>
   doNextOf(store, {
