@@ -53,6 +53,8 @@ export async function readFollowed(
       entries: entries.slice(-MOST).map(shownEntry),
       mails: notices
         .filter(({ key }) => ofEntries.has(key) || one.keys.includes(key))
+        // A mail may be about several notices.
+        .filter(({ mailId }, n, all) => mailId === null || all.findLastIndex((by) => by.mailId === mailId) === n)
         .slice(-MOST)
         .map(({ mailId, status, recipient, sentAt, dueAt }) => ({
           id: mailId,
