@@ -2,6 +2,7 @@
 import type { InternalClient } from '../../adapters/rest/client.ts'
 import type { MonthEndPlan } from '../../domain/month-end/plan.ts'
 import { amount, money } from '../../domain/quantity.ts'
+import { toMB } from '../../domain/units.ts'
 import { CommandFailure } from '../failures.ts'
 import { at } from '../instant.ts'
 import { type OutputFlags, printAnswer } from '../output.ts'
@@ -12,9 +13,8 @@ import { type Cell, table } from '../table.ts'
 export const PLAN_TIMEOUT_MS = 310_000
 /** Most rows shown of a list. The interface returns more. */
 const SHOWN = 20
-const MEGABYTE = 1_000_000
 
-const megabytes = (bytes: number): number => Math.round((bytes / MEGABYTE) * 10) / 10
+const megabytes = (bytes: number): number => Math.round(toMB(bytes) * 10) / 10
 
 interface Excerpt<T> {
   readonly count: number
