@@ -46,6 +46,8 @@ export interface SimRow extends WatchdogSettings {
   /** Of the tariff that governs it; null without one. */
   readonly fees: Fees | null
   readonly exempt: boolean
+  /** Cause of its open suspension; null without one. */
+  readonly suspension: 'user' | 'watchdog' | null
   readonly imei: string
   /** How often it was found in another device. */
   readonly deviceChanges: number

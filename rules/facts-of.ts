@@ -156,6 +156,12 @@ function chargeMicro(row: SimFactRow): number {
   return fee + smsCount * fees.smsFee + Math.round((voiceSeconds * fees.voiceFee) / 60) + overageMicro(row)
 }
 
+function suspendedBy({ status, suspension }: SimFactRow): 'person' | 'watchdog' | 'notActivated' | null {
+  if (status !== SimStatus.Suspended) return null
+  if (suspension === null) return 'notActivated'
+  return suspension === 'user' ? 'person' : suspension
+}
+
 const seenMs = (row: SimFactRow, { asOf }: Moment): number | null => since(row.lastSeenAt, asOf)
 const statusMs = (row: SimFactRow, { asOf }: Moment): number => Math.max(0, asOf - row.statusSince.getTime())
 
@@ -205,6 +211,7 @@ export const SIM_FACTS: { readonly [Name in keyof SimFacts]: FactOf<SimFactRow, 
     deviceChangedAt !== null && asOf - deviceChangedAt.getTime() < deviceMs(cycle),
   deviceChange: ({ deviceChanges }) => (deviceChanges === 0 ? null : deviceChanges),
   status: ({ status }) => status,
+  suspendedBy,
   statusAgeHours: (row, moment) => statusMs(row, moment) / HOUR_MS,
   type: ({ type }) => type,
   watchdogMode: (row) => settingsInForce(row, row.pool).watchdogMode,

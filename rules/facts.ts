@@ -325,6 +325,12 @@ export const FACTS = {
   statusAgeHours: hours('free', SIM, 'time since its status changed', 'Time since the status changed', {
     withTime: 'ages',
   }),
+  suspendedBy: string(
+    'free',
+    SIM_OR_NULL,
+    'who suspended it',
+    'Who suspended it: person, watchdog, or notActivated if it was not Active since it was provisioned; null unless Suspended',
+  ),
   type: integer('free', SIM, 'its type', 'Type of the SIM', { codes: SimType }),
 
   watchdogMode: integer(

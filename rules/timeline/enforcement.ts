@@ -111,7 +111,7 @@ export class Enforcement {
   byPerson(sim: TimelineSim, status: SimStatus, at: number, cycle: Cycle): void {
     sim.heldIn = cycle.key
     for (const one of this.suspensions) if (one.sim === sim.name && one.to === null) one.to = at
-    setStatus(sim, status, at, cycle)
+    setStatus(sim, status, { at, cycle, by: 'user' })
     this.#runs = this.#runs.filter((run) => run.sim !== sim)
   }
 
@@ -135,7 +135,7 @@ export class Enforcement {
     const { sim, rule, by, state } = run
     if (command.do === 'activate') {
       if (run.suspension !== null) run.suspension.to = at
-      setStatus(sim, SimStatus.Active, at, cycle)
+      setStatus(sim, SimStatus.Active, { at, cycle, by: 'watchdog' })
       return ACTIVE
     }
     if (command.do !== 'suspend') return GO_ON
@@ -144,7 +144,7 @@ export class Enforcement {
       return { type: 'answered', answer: { do: 'refuse', why: isStale ? 'usage feed is stale' : 'not active' } }
     run.suspension = { sim: sim.name, rule: rule.name, from: at, to: null, by, until: state.until }
     this.suspensions.push(run.suspension)
-    setStatus(sim, SimStatus.Suspended, at, cycle)
+    setStatus(sim, SimStatus.Suspended, { at, cycle, by: 'watchdog' })
     return { type: 'answered', answer: { do: 'stay' } }
   }
 

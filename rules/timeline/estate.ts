@@ -50,6 +50,8 @@ export interface TimelineSim extends Settings {
   exempt: boolean
   status: SimStatus
   statusSince: number
+  /** Cause of its suspension; null if it is Active. */
+  suspension: SimRow['suspension']
   /** A person gave it its status in this cycle: the watchdog leaves it alone. Key of the cycle. */
   heldIn: string | null
   devices: number
@@ -117,6 +119,7 @@ export function estateOf(test: TimelineTest, startsAt: number): Estate {
       exempt: sim.exempt ?? false,
       status,
       statusSince: startsAt,
+      suspension: status === SimStatus.Suspended ? 'user' : null,
       heldIn: null,
       devices: 0,
       deviceChangedAt: null,
@@ -136,7 +139,13 @@ export function estateOf(test: TimelineTest, startsAt: number): Estate {
   }
 }
 
-export function setStatus(sim: TimelineSim, status: SimStatus, at: number, cycle: Cycle): void {
+/** @param by who gives it the status */
+export function setStatus(
+  sim: TimelineSim,
+  status: SimStatus,
+  { at, cycle, by }: { readonly at: number; readonly cycle: Cycle; readonly by: 'user' | 'watchdog' },
+): void {
+  sim.suspension = status === SimStatus.Suspended ? by : null
   if (sim.status === status) return
   sim.status = status
   sim.statusSince = at
@@ -214,6 +223,7 @@ function simRowOf(estate: Estate, sim: TimelineSim, moment: Moment): SimRow & Ju
     type: SimType['Physical SIM'],
     status: sim.status,
     statusSince: new Date(sim.statusSince),
+    suspension: sim.suspension,
     poolId: sim.pool?.id ?? null,
     pool:
       sim.pool === null

@@ -50,7 +50,7 @@ const Sim = strictObject(
     pool: Type.Optional(Name('its pool')),
     tag: Type.Optional(Type.String({ maxLength: 128, description: 'Its tag, at most 128 characters' })),
     exempt: Type.Optional(Type.Boolean({ description: 'Whether the watchdog is off for it' })),
-    status: Type.Optional(oneOf(['Active', 'Suspended'], 'Its status at the start')),
+    status: Type.Optional(oneOf(['Active', 'Suspended'], 'Its status at the start; Suspended: by a person')),
     ...settings,
   },
   { description: 'A SIM: its pool or tariff, and settings of its own' },

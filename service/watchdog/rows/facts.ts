@@ -120,6 +120,11 @@ export const SEEN = {
   lastSeenAt: sql`g.last_seen_at`,
 } as const
 
+/** Cause of the open suspension of the SIM `s`. Looked up for Suspended SIMs only. */
+export const SUSPENSION = sql`
+  case when s.status = ${sql.lit(SimStatus.Suspended)}
+       then (select cause from suspensions u where u.sim_id = s.id and u.closed_at is null) end`
+
 /**
  * Reads provisioned SIMs, by id. Unprovisioned ones are left out: they have nothing to watch.
  *
@@ -130,7 +135,7 @@ export async function simRows(tx: TenantTx, moment: Pick<Moment, 'cycle' | 'isEn
   const { rows } = await sql<Omit<SimRow, 'pool' | 'tariffType' | 'fees'> & { tariffId: number | null }>`
     select s.id as "simId", ${simColumns(seat)}, s.status_since as "statusSince", ${SEEN.imei} as imei,
            ${SEEN.deviceChanges} as "deviceChanges", ${SEEN.deviceChangedAt} as "deviceChangedAt",
-           ${SEEN.lastSeenAt} as "lastSeenAt"
+           ${SEEN.lastSeenAt} as "lastSeenAt", ${SUSPENSION} as suspension
       from sims s ${SIGHTING}${join}
      where ${among(tx, 's', of)} and ${isProvisioned}
      order by s.id limit ${mostOf(of)}`.execute(tx.q)

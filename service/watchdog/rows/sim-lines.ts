@@ -9,13 +9,13 @@ import type { CopiedRows } from '../../../store/copied-rows.ts'
 import { copyOf } from '../../../store/copy.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { simColumns } from '../../sims/rows/sims.ts'
-import { type Range, SEEN } from './facts.ts'
+import { type Range, SEEN, SUSPENSION } from './facts.ts'
 
 type Own = Omit<SimRow, 'pool' | 'tariffType' | 'fees'>
 
 const COLUMNS = sql`
   s.id, ${simColumns()}, s.status_since, ${SEEN.imei}, ${SEEN.deviceChanges}, ${SEEN.deviceChangedAt},
-  ${SEEN.lastSeenAt}, l.pool_id, l.tariff_id, l.contributing, l.bytes, l.voice_seconds, l.sms_count`
+  ${SEEN.lastSeenAt}, ${SUSPENSION}, l.pool_id, l.tariff_id, l.contributing, l.bytes, l.voice_seconds, l.sms_count`
 
 /** Numbers of the columns. Those of `simColumns` are in its order. */
 const AT = {
@@ -35,12 +35,13 @@ const AT = {
   deviceChanges: 13,
   deviceChangedAt: 14,
   lastSeenAt: 15,
-  ledgerPoolId: 16,
-  ledgerTariffId: 17,
-  contributing: 18,
-  bytes: 19,
-  voiceSeconds: 20,
-  smsCount: 21,
+  suspension: 16,
+  ledgerPoolId: 17,
+  ledgerTariffId: 18,
+  contributing: 19,
+  bytes: 20,
+  voiceSeconds: 21,
+  smsCount: 22,
 } as const
 
 /** Makes the function that takes a number for one of a table's codes. */
@@ -133,6 +134,10 @@ export class SimLine implements Own {
   }
   get deviceChangedAt(): Date | null {
     return this.#rows.isNull(AT.deviceChangedAt) ? null : this.#rows.instant(AT.deviceChangedAt)
+  }
+  get suspension(): SimRow['suspension'] {
+    if (this.#rows.isNull(AT.suspension)) return null
+    return this.#rows.text(AT.suspension) === 'user' ? 'user' : 'watchdog'
   }
   get lastSeenAt(): Date | null {
     return this.#rows.isNull(AT.lastSeenAt) ? null : this.#rows.instant(AT.lastSeenAt)

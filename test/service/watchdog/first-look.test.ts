@@ -2,7 +2,8 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, test } from 'vitest'
-import { PoolType, SimStatus, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { PoolType, SimStatus, TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
+import type { Cause } from '../../../domain/tickets/ticket.ts'
 import { MB } from '../../../domain/units.ts'
 import type { Subject } from '../../../domain/watchdog/subject.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
@@ -108,6 +109,7 @@ const seen = fc.record({ hoursAgo: hours(200), changes: fc.constantFrom(0, 0, 1,
 const sim = fc.record({
   status: fc.constantFrom(...Object.values(SimStatus), SimStatus.Active, SimStatus.Active),
   statusHours: hours(200),
+  suspension: fc.constantFrom(null, 'user', 'watchdog'),
   pool: fc.option(fc.constantFrom(...poolIds), { freq: 4 }),
   tariff: fc.option(fc.constantFrom(...tariffIds)),
   tag: fc.constantFrom('', 'a lamp', 'b'),
@@ -156,14 +158,18 @@ async function make({ sims, pools, receivedHours, silenced }: AnEstate): Promise
           id bigint, status smallint, since timestamptz, pool integer, tariff integer, tag text, exempt boolean,
           mode smallint, threshold smallint, burn boolean)
        where s.id = g.id`.execute(q)
-    for (const table of ['sim_sightings', 'usage_ledger', 'alerts', 'silences', 'usage_feeds'])
+    for (const table of ['sim_sightings', 'usage_ledger', 'suspensions', 'alerts', 'silences', 'usage_feeds'])
       await sql`delete from ${sql.table(table)} where tenant_id = ${tenantId}`.execute(q)
     for (const [n, { mode: poolMode, threshold, burn }] of pools.entries())
       await sql`
         update pools set watchdog_mode = ${poolMode ?? 1}, warning_threshold_pct = ${threshold},
                          enable_burn_rate_alerts = ${burn}
          where id = ${poolIds[n]}`.execute(q)
-    for (const { id, seen: one, rows: ledger, alert, pool } of rows) {
+    for (const { id, status, suspension, seen: one, rows: ledger, alert, pool } of rows) {
+      if (status === SimStatus.Suspended && suspension !== null)
+        await sql`insert into suspensions (sim_id, cause, opened_at) values (${id}, ${suspension}, ${ago(1)})`.execute(
+          q,
+        )
       if (one !== null)
         await sql`
           insert into sim_sightings (sim_id, last_seen_at, imei, imei_seen_at, previous_imei, device_changes, device_changed_at)
@@ -313,4 +319,21 @@ describe('the first look of a sweep', () => {
     expect(await look(3)).toMatchObject({ passed: 3, beyond: null })
     expect(await look(3, third + 1)).toMatchObject({ passed: 0, unclear: [], beyond: null })
   })
+})
+
+test('a look knows who suspended a SIM', async () => {
+  const [simId = 0] = await harness.unprovisioned(1)
+  const found: unknown[] = []
+  const then = async (type: TicketType, cause?: Cause) => {
+    await harness.complete({ simId, type, ...(cause && { cause }) })
+    const read = await asTenant(async (tx) => readSims(tx, await readSituation(tx), { ids: [simId] }, 'narrow'))
+    found.push(read[0]?.facts.suspendedBy)
+  }
+  await then(TicketType.Provision)
+  await then(TicketType.Activate)
+  await then(TicketType.Suspend, { by: 'watchdog', rule: 'r', cycle: '2026-11', until: 'renewal', workflowId: 'w' })
+  await then(TicketType.Suspend)
+  await then(TicketType.Activate)
+
+  expect(found).toEqual(['notActivated', null, 'watchdog', 'person', null])
 })

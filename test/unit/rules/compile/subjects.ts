@@ -72,6 +72,7 @@ export const aSim = (random: Random, { at, cycle }: Moment): SimRow & JudgedFigu
     type: random.pick(Object.values(SimType)),
     status: random.pick([SimStatus.Active, SimStatus.Suspended]),
     statusSince: anInstant(random, at, length) ?? new Date(at),
+    suspension: random.pick([null, 'user', 'watchdog']),
     poolId: inPool ? 1 : null,
     tariffType,
     exempt: random.chance(0.1),
