@@ -15,10 +15,14 @@ export const WeekTime = strictObject({
       examples: [[1, 2, 3, 4, 5]],
     }),
   ),
-  from: Type.String({ pattern: TIME, description: 'Its beginning', examples: ['22:00'] }),
+  from: Type.String({
+    pattern: TIME,
+    description: 'Time of the day at which it begins, 00:00 to 23:59',
+    examples: ['22:00'],
+  }),
   to: Type.String({
     pattern: TIME,
-    description: 'Its end, not in it; not later than `from`: on the next day',
+    description: 'Time of the day at which it ends, 00:00 to 23:59; unless later than `from`, on the next day',
     examples: ['06:00'],
   }),
 })
