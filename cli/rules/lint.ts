@@ -25,7 +25,8 @@ export async function lintFolder(folder: string, flags: LintFlags): Promise<void
   const { files, rules } = await checkedRules(folder, flags)
   const findings = findingsOf(files, rules)
   if (flags.output === 'json') printJson({ rules: rules.length, findings })
-  else print(findings.length === 0 ? `${rules.length} rules: nothing found` : findings.map(lineOfFinding).join('\n'))
+  else if (findings.length === 0) print(`${counted(rules.length, 'rule')}: nothing found`)
+  else print(findings.map(lineOfFinding).join('\n'))
   if (flags.strict && findings.length > 0) {
     throw new CommandFailure(
       `${counted(findings.length, 'finding')}; a rule mutes one by "lint": {"<code>": "<reason>"}`,

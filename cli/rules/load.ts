@@ -20,8 +20,8 @@ export async function loadRules(settings: Settings, folder: string, flags: Chang
   const loaded = await askOnce(settings, (service) => service.POST('/internal/rules', { body }))
   printChange(flags, loaded, ({ version, changed }) =>
     changed
-      ? `version ${version} is in force: ${files.length} files; every subject is evaluated anew`
-      : `version ${version} with these ${files.length} files was in force already`,
+      ? `version ${version} is in force: ${counted(files.length, 'file')}; every subject is evaluated anew`
+      : `version ${version} with these files (${files.length}) was in force already`,
   )
 }
 
