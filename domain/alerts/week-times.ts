@@ -47,15 +47,15 @@ export function heldUntil(times: readonly WeekTime[], timeZone: string, at: numb
 /** The latest end of the times that an instant is in; null if it is in none. */
 function endOfTime(times: readonly WeekTime[], timeZone: string, at: number): number | null {
   const { day: today } = localDay(at, timeZone)
-  const ends = [today, dayAfter(today, -1)].flatMap((day) =>
-    times
-      .filter(({ days }) => days === undefined || days.includes(weekdayOf(day)))
-      .map(({ from, to }) => ({
-        from: localInstant(day, from, timeZone),
-        to: localInstant(to <= from ? dayAfter(day, 1) : day, to, timeZone),
-      }))
-      .flatMap(({ from, to }) => (from <= at && at < to ? [to] : [])),
-  )
+  const ends = times.flatMap(({ days, from, to }) => {
+    const isOvernight = to <= from
+    return (isOvernight ? [today, dayAfter(today, -1)] : [today]).flatMap((day) => {
+      if (days !== undefined && !days.includes(weekdayOf(day))) return []
+      if (localInstant(day, from, timeZone) > at) return []
+      const end = localInstant(isOvernight ? dayAfter(day, 1) : day, to, timeZone)
+      return at < end ? [end] : []
+    })
+  })
   return ends.length === 0 ? null : Math.max(...ends)
 }
 
