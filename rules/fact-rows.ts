@@ -1,5 +1,6 @@
 /** The rows that facts are computed from, read from the store or taken from a timeline. */
 import type { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../domain/codes.ts'
+import type { TariffTerms } from '../domain/tariffs/tariff.ts'
 import type { FeedTimes } from '../domain/usage/feed.ts'
 import type { PoolWatchdogSettings, WatchdogSettings } from '../domain/watchdog/settings.ts'
 
@@ -24,13 +25,7 @@ export interface PoolOfSims extends PoolWatchdogSettings {
 }
 
 /** Fees of a tariff, in micro-units of the currency. */
-export interface Fees {
-  readonly simMonthlyFee: number
-  readonly smsFee: number
-  /** Per minute. */
-  readonly voiceFee: number
-  readonly overageFeePerGb: number
-}
+export type Fees = Omit<TariffTerms, 'allowanceBytes' | 'fixedBucketCost'>
 
 export interface SimRow extends WatchdogSettings {
   readonly simId: number
