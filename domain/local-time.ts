@@ -23,13 +23,17 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
 }
 
 /** Whether there is a time zone with this IANA name. */
-export function isTimeZone(timeZone: string): boolean {
+function isTimeZone(timeZone: string): boolean {
   try {
     return formatOf(timeZone) !== undefined
   } catch {
     return false
   }
 }
+
+/** What is wrong with the name of a time zone, in words; undefined if there is one with it. */
+export const zoneFault = (timeZone: string): string | undefined =>
+  isTimeZone(timeZone) ? undefined : `got ${timeZone}, expected the IANA name of a time zone, such as Europe/Berlin`
 
 interface Local {
   /** `2026-11-21` */

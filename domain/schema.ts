@@ -26,6 +26,10 @@ export const Label = (
 /** An e-mail address, of a length that mail servers and the DNS take (api/http/validation.ts). */
 export const Email = (description: string) => Type.String({ format: 'email', maxLength: MOST_EMAIL, description })
 
+/** The name of a time zone; local-time.ts knows whether there is one. `+02:00` is no name: it has no summer time. */
+export const TimeZone = (description: string) =>
+  Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_+\\-/]*$', maxLength: 64, description, examples: ['Europe/Berlin'] })
+
 /** An ICCID in a request. The validator takes the filler off (`x-iccid`, api/http/validation.ts). */
 export const Iccid = (description: string) =>
   Type.String({

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel } from '../codes.ts'
 import { pageQuery } from '../page.ts'
-import { Id, Instant, nullable, objectWithExample, optional, strictObject, Text } from '../schema.ts'
+import { Id, Instant, nullable, objectWithExample, optional, strictObject, Text, TimeZone } from '../schema.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
 import { WeekTime } from './week-times.ts'
 
@@ -22,9 +22,7 @@ const times = Type.Array(WeekTime, {
   maxItems: 20,
   description: 'Times of the week at which it holds; left out, or null: all',
 })
-const timeZone = Text('IANA name of the time zone of `times`; left out: that of the tenant', 'Europe/Berlin', {
-  maxLength: 100,
-})
+const timeZone = TimeZone('IANA name of the time zone of `times`; left out: that of the tenant')
 const reason = Text('Reason, for later readers', 'Meters are replaced until Friday', {
   minLength: 1,
   maxLength: 500,

@@ -2,8 +2,8 @@
 import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel } from '../codes.ts'
 import type { FieldError } from '../errors.ts'
-import { isTimeZone } from '../local-time.ts'
-import { nullable, objectWithExample } from '../schema.ts'
+import { zoneFault } from '../local-time.ts'
+import { nullable, objectWithExample, TimeZone } from '../schema.ts'
 import { DURATION_PATTERN, durationMs } from '../time/duration.ts'
 
 const DAY_MS = 86_400_000
@@ -14,13 +14,7 @@ const Duration = (description: string, example: string) =>
 
 export const NoticeSettings = objectWithExample(
   {
-    timeZone: Type.String({
-      // `+02:00` is not a name: it lacks the rules of summer time.
-      pattern: '^[A-Za-z][A-Za-z0-9_+\\-/]*$',
-      maxLength: 64,
-      description: 'IANA name of the time zone in which mails show instants',
-      examples: ['Europe/Berlin'],
-    }),
+    timeZone: TimeZone('IANA name of the time zone in which mails show instants'),
     feedEvery: Duration(
       'How often usage is received, PT1M to P31D. The feed counts as stale after one and a half times as long.',
       'P1D',
@@ -40,10 +34,8 @@ export type NoticeSettings = Static<typeof NoticeSettings>
 /** Checks beyond the schema: the time zone is known, and the durations are in range. Pure. */
 export function wrongFieldsOf({ timeZone, feedEvery, escalateAfter }: NoticeSettings): FieldError[] {
   const wrong: FieldError[] = []
-  if (!isTimeZone(timeZone)) {
-    const detail = `got ${timeZone}, expected the IANA name of a time zone, such as Europe/Berlin`
-    wrong.push({ pointer: '/timeZone', detail })
-  }
+  const wrongZone = zoneFault(timeZone)
+  if (wrongZone !== undefined) wrong.push({ pointer: '/timeZone', detail: wrongZone })
   if (!isWithin(feedEvery, 31)) wrong.push({ pointer: '/feedEvery', detail: `got ${feedEvery}, expected PT1M to P31D` })
   if (escalateAfter !== null && !isWithin(escalateAfter, 7)) {
     wrong.push({ pointer: '/escalateAfter', detail: `got ${escalateAfter}, expected PT1M to P7D, or null` })

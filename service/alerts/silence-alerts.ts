@@ -4,7 +4,7 @@ import { LONGEST_SILENCE_MS, MOST_SILENCES, type NewSilence, type Silence } from
 import { inWords } from '../../domain/alerts/week-times.ts'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { isTimeZone } from '../../domain/local-time.ts'
+import { zoneFault } from '../../domain/local-time.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
@@ -29,8 +29,8 @@ export async function addSilence(tx: TenantTx, ask: NewSilence): Promise<{ id: n
     throw new ServiceError('invalid_request', `got the timeZone ${ask.timeZone} without times, expected both`)
   const endsAt = endOf(tx.now, ask, (await runningCycle(tx)).endsAt)
   const timeZone = times === null ? null : (ask.timeZone ?? (await tenantSettings(tx)).timeZone)
-  if (timeZone !== null && !isTimeZone(timeZone))
-    throw new ServiceError('invalid_request', `timeZone: got ${timeZone}, expected the IANA name of a time zone`)
+  const wrongZone = timeZone === null ? undefined : zoneFault(timeZone)
+  if (wrongZone !== undefined) throw new ServiceError('invalid_request', `timeZone: ${wrongZone}`)
   if (simId !== null) await knownSim(tx, simId)
   if (poolId !== null) await knownPool(tx, poolId)
   // One evaluation at a time: none that started without the silence reports after this one.

@@ -18,6 +18,11 @@ describe('POST /internal/silences', () => {
       { rule: 'sim-*', times: [{ from: '22:00', to: '06:00' }], timeZone: 'Moon' },
       'timeZone: got Moon',
     ],
+    [
+      'an offset for a zone',
+      { rule: 'sim-*', times: [{ from: '22:00', to: '06:00' }], timeZone: '+02:00' },
+      'timeZone',
+    ],
     ['a zone without times', { rule: 'sim-*', lasts: 'PT1H', timeZone: 'Europe/Berlin' }, 'without times'],
     ['a time that no clock shows', { rule: 'sim-*', times: [{ from: '24:00', to: '06:00' }] }, '/times/0/from'],
     ['more than 90 days', { rule: 'sim-*', lasts: 'P91D' }, 'lasts: got P91D'],
