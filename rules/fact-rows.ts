@@ -49,6 +49,12 @@ export interface SimRow extends WatchdogSettings {
   /** When the latest change of device was recorded. */
   readonly deviceChangedAt: Date | null
   readonly lastSeenAt: Date | null
+  /** ISO 3166-1 alpha-2, of the newest record that names one; null until known. */
+  readonly country: string | null
+  readonly mccMnc: string | null
+  readonly rat: string | null
+  /** When the latest change of country was recorded. */
+  readonly countryChangedAt: Date | null
 }
 
 /** Bytes used over the windows, and messages sent over an hour and 24. */

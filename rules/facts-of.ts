@@ -29,8 +29,8 @@ const BURN_SHORT_SHARE = 1 / 120
 const BURN_LONG_SHARE = 1 / 12
 
 const lengthMs = ({ startsAt, endsAt }: Cycle): number => endsAt - startsAt
-/** How long a SIM counts as found in another device: a thirtieth of the cycle, a day of a month. Milliseconds. */
-export const deviceMs = (cycle: Cycle): number => lengthMs(cycle) / 30
+/** How long a SIM counts as found in another device or country: a thirtieth of the cycle, a day of a month. Milliseconds. */
+export const changeMs = (cycle: Cycle): number => lengthMs(cycle) / 30
 
 /** The parts of a moment: an instant (epoch milliseconds), a cycle, and the tenant's usage feed. */
 interface Instant {
@@ -162,6 +162,10 @@ function suspendedBy({ status, suspension }: SimFactRow): 'person' | 'watchdog' 
   return suspension === 'user' ? 'person' : suspension
 }
 
+/** Whether a change is told still. */
+const isRecent = (changedAt: Date | null, { asOf, cycle }: Moment): boolean =>
+  changedAt !== null && asOf - changedAt.getTime() < changeMs(cycle)
+
 const seenMs = (row: SimFactRow, { asOf }: Moment): number | null => since(row.lastSeenAt, asOf)
 const statusMs = (row: SimFactRow, { asOf }: Moment): number => Math.max(0, asOf - row.statusSince.getTime())
 
@@ -207,9 +211,12 @@ export const SIM_FACTS: { readonly [Name in keyof SimFacts]: FactOf<SimFactRow, 
   neverSeen: ({ lastSeenAt }) => lastSeenAt === null,
   activeForPct: (row, moment) => (row.status === SimStatus.Active ? cyclePct(moment.cycle, statusMs(row, moment)) : 0),
   imei: ({ imei }) => imei,
-  imeiChanged: ({ deviceChangedAt }, { asOf, cycle }) =>
-    deviceChangedAt !== null && asOf - deviceChangedAt.getTime() < deviceMs(cycle),
+  imeiChanged: ({ deviceChangedAt }, moment) => isRecent(deviceChangedAt, moment),
   deviceChange: ({ deviceChanges }) => (deviceChanges === 0 ? null : deviceChanges),
+  lastCountry: ({ country }) => country,
+  countryChanged: ({ countryChangedAt }, moment) => isRecent(countryChangedAt, moment),
+  lastMccMnc: ({ mccMnc }) => mccMnc,
+  lastRat: ({ rat }) => rat,
   status: ({ status }) => status,
   suspendedBy,
   statusAgeHours: (row, moment) => statusMs(row, moment) / HOUR_MS,

@@ -321,6 +321,31 @@ export const FACTS = {
       min: 1,
     },
   ),
+  lastCountry: string(
+    'free',
+    SIM_OR_NULL,
+    'its country',
+    'Country of its newest usage that names one, ISO 3166-1 alpha-2, such as DE; null until known',
+  ),
+  countryChanged: boolean(
+    'free',
+    SIM,
+    'its country has changed',
+    'Whether it was found in another country within the last thirtieth of the cycle’s length',
+    { withTime: 'expires' },
+  ),
+  lastMccMnc: string(
+    'free',
+    SIM_OR_NULL,
+    'its network',
+    'MCC and MNC of its newest usage that names them, such as 26201; null until known',
+  ),
+  lastRat: string(
+    'free',
+    SIM_OR_NULL,
+    'its radio access technology',
+    'Radio access technology of its newest usage that names one, as the carrier writes it; null until known',
+  ),
   status: integer('free', SIM, 'its status', 'Status; Unprovisioned SIMs are not evaluated', { codes: WATCHED_STATUS }),
   statusAgeHours: hours('free', SIM, 'time since its status changed', 'Time since the status changed', {
     withTime: 'ages',

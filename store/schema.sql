@@ -905,6 +905,11 @@ create table sim_sightings (
   previous_imei text not null,
   device_changes integer default 0 not null,
   device_changed_at timestamp with time zone,
+  country text,
+  mcc_mnc text,
+  rat text,
+  place_seen_at timestamp with time zone,
+  country_changed_at timestamp with time zone,
   constraint sim_sightings_pkey PRIMARY KEY (tenant_id, sim_id)
 ) with (fillfactor=70, autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
 alter table sim_sightings enable row level security;
@@ -1292,6 +1297,9 @@ create table usage_records (
   voice_seconds bigint not null,
   sms_count bigint not null,
   imei text,
+  country text,
+  mcc_mnc text,
+  rat text,
   correction boolean default false not null,
   received_at timestamp with time zone not null,
   delivery_id bigint,

@@ -45,6 +45,25 @@ export const UsageRecord = Type.Object(
     voiceSeconds: amount(MOST_UNITS, 'Seconds of voice. Negative only in a correction.'),
     smsCount: amount(MOST_UNITS, 'Messages. Negative only in a correction.'),
     imei: Type.Optional(Type.String({ pattern: '^(\\d{14,16})?$', description: 'Device of the SIM.' })),
+    country: Type.Optional(
+      Type.String({
+        pattern: '^([A-Z]{2})?$',
+        description: 'Two capital letters, ISO 3166-1 alpha-2, such as DE: the country of the usage.',
+      }),
+    ),
+    mccMnc: Type.Optional(
+      Type.String({
+        pattern: '^(\\d{5,6})?$',
+        description: '5 or 6 digits, MCC and MNC together, such as 26201: the network of the usage.',
+      }),
+    ),
+    rat: Type.Optional(
+      Type.String({
+        pattern: '^([A-Za-z0-9][A-Za-z0-9 ._/+-]{0,19})?$',
+        description:
+          'At most 20 characters, such as LTE or NB-IoT: the radio access technology, as the carrier names it.',
+      }),
+    ),
     correction: Type.Optional(Type.Boolean({ description: 'Corrects earlier usage; amounts may be negative.' })),
   },
   { additionalProperties: false },
@@ -81,6 +100,9 @@ export interface ReadRecord {
   readonly voiceSeconds: number
   readonly smsCount: number
   readonly imei: string | null
+  readonly country: string | null
+  readonly mccMnc: string | null
+  readonly rat: string | null
   readonly correction: boolean
 }
 
@@ -147,6 +169,9 @@ export function readRecord(
       at,
       ...amounts,
       imei: value.imei || null,
+      country: value.country || null,
+      mccMnc: value.mccMnc || null,
+      rat: value.rat || null,
       correction,
     },
   }

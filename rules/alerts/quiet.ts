@@ -75,6 +75,7 @@ function isSilencedBy(silence: OpenSilence, { rule, level, subject, poolId, tag 
 /** The facts of each measure that rules watch. */
 const MEASURES: Readonly<Record<string, readonly FactName[]>> = {
   device: ['imei', 'imeiChanged'],
+  place: ['lastCountry', 'countryChanged', 'lastMccMnc', 'lastRat'],
   silence: ['hoursSinceLastSeen', 'silentPct', 'neverSeen', 'silentSimCount'],
   rate: [
     'burnRatio',

@@ -150,7 +150,7 @@ function checkFacts({ test, rules, report }: Checking): void {
   }
 }
 
-const KINDS = ['set', 'correct', 'use', 'device', 'stage', 'tickets'] as const satisfies readonly EventKind[]
+const KINDS = ['set', 'correct', 'use', 'device', 'found', 'stage', 'tickets'] as const satisfies readonly EventKind[]
 
 /** Checks that an event has one kind, and that its subject exists. */
 function checkEvent(event: TimelineEvent, pointer: string, { test, rules, report, checkName }: Checking): void {

@@ -41,6 +41,9 @@ export interface PoolState extends Settings {
   readonly tariff: Allowance & Fees
 }
 
+/** Where a SIM was last seen; null until known. */
+type Place = Pick<SimRow, 'country' | 'mccMnc' | 'rat'>
+
 export interface TimelineSim extends Settings {
   readonly id: number
   readonly name: string
@@ -57,6 +60,8 @@ export interface TimelineSim extends Settings {
   devices: number
   deviceChangedAt: number | null
   lastSeenAt: number | null
+  place: Place
+  countryChangedAt: number | null
   readonly used: UsageEntry[]
   /** Keys of cycles with a moment in which it was Active. */
   readonly activeIn: Set<string>
@@ -124,6 +129,8 @@ export function estateOf(test: TimelineTest, startsAt: number): Estate {
       devices: 0,
       deviceChangedAt: null,
       lastSeenAt: null,
+      place: { country: null, mccMnc: null, rat: null },
+      countryChangedAt: null,
       used: [],
       activeIn: new Set(status === SimStatus.Active ? [key] : []),
     }
@@ -150,6 +157,13 @@ export function setStatus(
   sim.status = status
   sim.statusSince = at
   if (status === SimStatus.Active) sim.activeIn.add(cycle.key)
+}
+
+/** Finds a SIM in a country, on a network. What is not named stays as known. */
+export function findAt(sim: TimelineSim, { country, mccMnc, rat }: Partial<Place>, at: number): void {
+  const before = sim.place
+  sim.place = { country: country ?? before.country, mccMnc: mccMnc ?? before.mccMnc, rat: rat ?? before.rat }
+  if (before.country !== null && sim.place.country !== before.country) sim.countryChangedAt = at
 }
 
 /** Notes the Active SIMs at the start of a cycle. */
@@ -242,6 +256,8 @@ function simRowOf(estate: Estate, sim: TimelineSim, moment: Moment): SimRow & Ju
     deviceChanges: sim.devices,
     deviceChangedAt: dateOf(sim.deviceChangedAt),
     lastSeenAt: dateOf(sim.lastSeenAt),
+    ...sim.place,
+    countryChangedAt: dateOf(sim.countryChangedAt),
     limitBytes,
     usageBytes,
     remainingBytes,

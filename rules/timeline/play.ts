@@ -14,6 +14,7 @@ import {
   type Estate,
   estateOf,
   feedOf,
+  findAt,
   receive,
   subjectsOf,
   TENANT,
@@ -107,6 +108,8 @@ export async function play(test: TimelineTest, rules: readonly Rule[], coverage:
       device.devices += 1
       device.deviceChangedAt = now
     }
+    const found = estate.sims.find(({ name }) => name === event.found)
+    if (found !== undefined) findAt(found, event, now)
     for (const one of [...estate.sims, ...estate.pools].filter(({ name }) => name === event.set)) {
       if (event.mode !== undefined) one.watchdogMode = WatchdogMode[event.mode]
       if (event.warningThresholdPct !== undefined) one.warningThresholdPct = event.warningThresholdPct

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { TariffType, WatchdogMode } from '../../domain/codes.ts'
 import { strictObject } from '../../domain/schema.ts'
+import { UsageRecord } from '../../domain/usage/usage-record.ts'
 import { labels, oneOf, STAGES } from '../rule-file.ts'
 import { INSTANT_PATTERN, MOST_CHARS, MOST_STEPS, readInstant } from './read-series.ts'
 
@@ -69,6 +70,10 @@ const Event = strictObject(
     MB: Type.Optional(MB('With `correct` or `use`: how much')),
     sms: Type.Optional(Count('With `use`: messages')),
     device: Type.Optional(Name('a SIM that is found in another device')),
+    found: Type.Optional(Name('a SIM that is found in a country, or on a network')),
+    country: UsageRecord.properties.country,
+    mccMnc: UsageRecord.properties.mccMnc,
+    rat: UsageRecord.properties.rat,
     stage: Type.Optional(RuleName),
     to: Type.Optional(oneOf(STAGES, 'With `stage`: the stage that the rule gets')),
     tickets: Type.Optional(
@@ -78,7 +83,7 @@ const Event = strictObject(
       ),
     ),
   },
-  { description: 'What happens at an instant: set, correct, use, device, stage or tickets' },
+  { description: 'What happens at an instant: set, correct, use, device, found, stage or tickets' },
 )
 export type TimelineEvent = Static<typeof Event>
 /** The fields of events: an event has exactly one, each with its companion fields. */
@@ -87,6 +92,7 @@ export const EVENT_KINDS = {
   correct: ['MB'],
   use: ['MB', 'sms'],
   device: [],
+  found: ['country', 'mccMnc', 'rat'],
   stage: ['to'],
   tickets: [],
 } as const satisfies Partial<Record<keyof TimelineEvent, readonly (keyof TimelineEvent)[]>>

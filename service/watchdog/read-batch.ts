@@ -9,7 +9,7 @@ import { isWatched, matchedOf, type SubjectFacts, sharedPoolOf, subjectKey } fro
 import { rulesFor } from '../../rules/engine/match.ts'
 import type { DeviceChange, FactFigures, JudgedFigures, TenantFactRow } from '../../rules/fact-rows.ts'
 import {
-  deviceMs,
+  changeMs,
   forecastShare,
   type Moment,
   momentOf,
@@ -166,7 +166,7 @@ function readDeviceChanges(
       ? [{ simId: subject.id, latest: subject.row.deviceChanges }]
       : [],
   )
-  return deviceChanges(tx, several, new Date(at - deviceMs(cycle)))
+  return deviceChanges(tx, several, new Date(at - changeMs(cycle)))
 }
 
 /** Reads subjects of any kind. Leaves out unprovisioned SIMs, and subjects that no longer exist. */

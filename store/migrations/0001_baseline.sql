@@ -396,6 +396,11 @@ create table sim_sightings (
   previous_imei text not null,                              -- the device before, '' if there was none
   device_changes integer not null default 0,                -- how many there were
   device_changed_at timestamptz,                            -- when the latest was recorded
+  country text,                                             -- ISO 3166-1 alpha-2
+  mcc_mnc text,
+  rat text,
+  place_seen_at timestamptz,                                -- of the newest record that names one of them
+  country_changed_at timestamptz,                           -- when the latest change was recorded
   primary key (tenant_id, sim_id)
 ) with (fillfactor=70, autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
 grant insert, select, update on sim_sightings to simherd_tenant;
@@ -558,6 +563,9 @@ create table usage_records (
   voice_seconds bigint not null,
   sms_count bigint not null,
   imei text,
+  country text,                                             -- ISO 3166-1 alpha-2
+  mcc_mnc text,
+  rat text,
   correction boolean not null default false,
   received_at timestamptz not null,
   delivery_id bigint,                                       -- null: of no delivery

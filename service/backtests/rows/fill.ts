@@ -116,16 +116,28 @@ async function fillUsage(tx: TenantTx, { from, usageFrom, bucketMs }: ReplaySpan
   await sql`
     insert into pg_temp.device_changes
     select * from public.device_changes where tenant_id = ${tenantId} and recorded_at <= ${from}`.execute(tx.q)
+  const newest = (column: string) => {
+    const value = sql.ref(column)
+    return sql`(array_agg(${value} order by at desc) filter (where ${value} is not null))[1]`
+  }
   // SIMs last seen before the usage read here are filled from the real tables, unless seen again since.
   await sql`
     insert into pg_temp.sim_sightings (tenant_id, sim_id, last_seen_at, imei, imei_seen_at, previous_imei, device_changes,
-                                       device_changed_at)
+                                       device_changed_at, country, mcc_mnc, rat, place_seen_at, country_changed_at)
     select ${tenantId}::text, s.id, coalesce(u.last_at, g.last_seen_at, ${usageFrom}), coalesce(u.imei, d.imei, g.imei, ''),
-           coalesce(u.imei_at, d.at, g.imei_seen_at), coalesce(g.previous_imei, ''), coalesce(d.n, 0), d.recorded_at
+           coalesce(u.imei_at, d.at, g.imei_seen_at), coalesce(g.previous_imei, ''), coalesce(d.n, 0), d.recorded_at,
+           coalesce(u.country, g.country), coalesce(u.mcc_mnc, g.mcc_mnc), coalesce(u.rat, g.rat),
+           coalesce(u.place_at, g.place_seen_at), coalesce(u.country_changed_at, g.country_changed_at)
       from pg_temp.sims s
       left join (select sim_id, max(at) as last_at, max(at) filter (where imei is not null) as imei_at,
-                        (array_agg(imei order by at desc) filter (where imei is not null))[1] as imei
-                   from pg_temp.usage_records group by sim_id) u on u.sim_id = s.id
+                        ${newest('imei')} as imei, ${newest('country')} as country, ${newest('mcc_mnc')} as mcc_mnc,
+                        ${newest('rat')} as rat,
+                        max(at) filter (where coalesce(country, mcc_mnc, rat) is not null) as place_at,
+                        max(received_at) filter (where country <> country_before) as country_changed_at
+                   from (select *, case when country is not null then
+                                     lag(country) over (partition by sim_id, country is null order by at) end as country_before
+                           from pg_temp.usage_records) r
+                  group by sim_id) u on u.sim_id = s.id
       left join lateral (select n, imei, at, recorded_at from pg_temp.device_changes
                           where tenant_id = ${tenantId} and sim_id = s.id order by n desc limit 1) d on true
       left join public.sim_sightings g

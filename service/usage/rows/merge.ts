@@ -29,9 +29,10 @@ export async function storeRecords(tx: TenantTx, deliveryId: number | null): Pro
   await sql`
     with stored as (
       insert into usage_records (tenant_id, record_id, at, sim_id, pool_id, cycle_key, bytes_up, bytes_down,
-                                 voice_seconds, sms_count, imei, correction, received_at, delivery_id)
+                                 voice_seconds, sms_count, imei, country, mcc_mnc, rat, correction, received_at,
+                                 delivery_id)
       select ${tx.tenantId}, record_id, at, sim_id, pool_id, cycle_key, bytes_up, bytes_down, voice_seconds, sms_count,
-             imei, correction, ${tx.now}::timestamptz, ${deliveryId}::bigint
+             imei, country, mcc_mnc, rat, correction, ${tx.now}::timestamptz, ${deliveryId}::bigint
         from usage_stage
     )
     insert into usage_sums
@@ -133,20 +134,51 @@ export async function addToBuckets(tx: TenantTx): Promise<void> {
           sms_count = b.sms_count + excluded.sms_count`.execute(tx.q)
 }
 
-/**
- * Records when SIMs were last seen, and in which device: by the newest record that names one. Changes of device are
- * noted.
- *
- * @param hasDevices whether a record of the chunk names a device
- */
-export async function noteSightings(tx: TenantTx, hasDevices: boolean): Promise<void> {
+/** What records of a chunk name. */
+interface Named {
+  readonly devices: boolean
+  /** A country, a network or a radio access technology. */
+  readonly places: boolean
+}
+
+/** Records when SIMs were last seen, in which device and where: by the newest record that names it. */
+export async function noteSightings(tx: TenantTx, { devices, places }: Named): Promise<void> {
   await sql`
     insert into sim_sightings as g (sim_id, last_seen_at, imei, previous_imei)
     select sim_id, max(last_at), '', '' from usage_sums group by sim_id order by sim_id
     on conflict (tenant_id, sim_id) do update set last_seen_at = greatest(g.last_seen_at, excluded.last_seen_at)`.execute(
     tx.q,
   )
-  if (hasDevices) await noteDevices(tx)
+  if (devices) await noteDevices(tx)
+  if (places) await notePlaces(tx)
+}
+
+/**
+ * Notes the country, network and radio access technology of the newest record that names one. What it does not name
+ * stays as known. Records older than the last place are left out. SIMs seen in more than one country changed it.
+ */
+async function notePlaces(tx: TenantTx): Promise<void> {
+  const newest = (column: string) => {
+    const value = sql.ref(column)
+    return sql`(array_agg(${value} order by at desc, n) filter (where ${value} is not null))[1]`
+  }
+  await sql`
+    with seen as materialized (
+      select u.sim_id, u.n, u.at, u.country, u.mcc_mnc, u.rat, g.country as known
+        from usage_stage u
+       cross join lateral (
+         select country, place_seen_at from sim_sightings where tenant_id = ${mine} and sim_id = u.sim_id limit 1) g
+       where coalesce(u.country, u.mcc_mnc, u.rat) is not null and (g.place_seen_at is null or u.at > g.place_seen_at)
+    )
+    insert into sim_sightings as g (sim_id, last_seen_at, imei, previous_imei, country, mcc_mnc, rat, place_seen_at,
+                                    country_changed_at)
+    select sim_id, max(at), '', '', ${newest('country')}, ${newest('mcc_mnc')}, ${newest('rat')}, max(at),
+           case when min(least(country, known)) <> max(greatest(country, known)) then ${tx.now}::timestamptz end
+      from seen group by sim_id order by sim_id
+    on conflict (tenant_id, sim_id) do update
+      set country = coalesce(excluded.country, g.country), mcc_mnc = coalesce(excluded.mcc_mnc, g.mcc_mnc),
+          rat = coalesce(excluded.rat, g.rat), place_seen_at = excluded.place_seen_at,
+          country_changed_at = coalesce(excluded.country_changed_at, g.country_changed_at)`.execute(tx.q)
 }
 
 /** Most changes of device kept of a SIM in a chunk: the latest. The count includes all. */

@@ -18,7 +18,7 @@ export interface StagedRecord {
 }
 
 const COLUMNS =
-  'n record_id at cycle_key bucket_at iccid sim_id bytes_up bytes_down voice_seconds sms_count imei correction'.split(
+  'n record_id at cycle_key bucket_at iccid sim_id bytes_up bytes_down voice_seconds sms_count imei country mcc_mnc rat correction'.split(
     ' ',
   )
 
@@ -36,14 +36,17 @@ const lineOf = ({ index, record, cycleKey }: StagedRecord, bucketAt: string) =>
     record.voiceSeconds,
     record.smsCount,
     record.imei,
+    record.country,
+    record.mccMnc,
+    record.rat,
     record.correction,
   ])
 
 const TABLES = {
   usage_stage: `
     n integer, record_id text, at timestamptz, cycle_key text, bucket_at timestamptz, iccid text, sim_id bigint,
-    bytes_up bigint, bytes_down bigint, voice_seconds bigint, sms_count bigint, imei text, correction boolean,
-    pool_id integer, is_same boolean`,
+    bytes_up bigint, bytes_down bigint, voice_seconds bigint, sms_count bigint, imei text, country text, mcc_mnc text,
+    rat text, correction boolean, pool_id integer, is_same boolean`,
   // Sums of accepted records, one row for each row of the ledger.
   usage_sums: `
     cycle_key text, sim_id bigint, pool_id integer, bytes bigint, voice_seconds bigint, sms_count bigint,
@@ -99,13 +102,13 @@ export interface KnownRecord {
   readonly isSame: boolean
 }
 
+const CONTENT = 'bytes_up bytes_down voice_seconds sms_count imei country mcc_mnc rat correction'.split(' ')
+
 const content = (simId: RawBuilder<unknown>) =>
   sql.join(
     [
       sql`k.sim_id = ${simId}`,
-      ...['bytes_up', 'bytes_down', 'voice_seconds', 'sms_count', 'imei', 'correction'].map(
-        (column) => sql`k.${sql.ref(column)} is not distinct from u.${sql.ref(column)}`,
-      ),
+      ...CONTENT.map((column) => sql`k.${sql.ref(column)} is not distinct from u.${sql.ref(column)}`),
     ],
     sql` and `,
   )
@@ -167,8 +170,8 @@ export async function stagedPools(tx: TenantTx) {
   return rows
 }
 
-/** A record with its SIM, pool and billing cycle. */
-export interface PlacedRecord extends ReadRecord {
+/** A record with its SIM, pool and billing cycle, without what it says of where the SIM is. */
+export interface PlacedRecord extends Omit<ReadRecord, 'iccid' | 'imei' | 'country' | 'mccMnc' | 'rat'> {
   readonly simId: number
   /** Pool that the SIM was in at the record's instant; 0: none. */
   readonly poolId: number
@@ -181,9 +184,9 @@ export async function stagedRecords(
   cycleKeys: readonly string[],
 ): Promise<(PlacedRecord & { readonly index: number })[]> {
   const { rows } = await sql<Omit<PlacedRecord, 'at'> & { at: Date; index: number }>`
-    select n as index, record_id as "recordId", at, cycle_key as "cycleKey", iccid, sim_id as "simId",
-           pool_id as "poolId", bytes_up as "bytesUp", bytes_down as "bytesDown", voice_seconds as "voiceSeconds",
-           sms_count as "smsCount", imei, correction
+    select n as index, record_id as "recordId", at, cycle_key as "cycleKey", sim_id as "simId", pool_id as "poolId",
+           bytes_up as "bytesUp", bytes_down as "bytesDown", voice_seconds as "voiceSeconds", sms_count as "smsCount",
+           correction
       from usage_stage where cycle_key = any(${[...cycleKeys]}::text[]) order by n`.execute(tx.q)
   return rows.map((row) => ({ ...row, at: row.at.getTime() }))
 }

@@ -118,6 +118,10 @@ export const SEEN = {
   deviceChanges: sql`coalesce(g.device_changes, 0)`,
   deviceChangedAt: sql`g.device_changed_at`,
   lastSeenAt: sql`g.last_seen_at`,
+  country: sql`g.country`,
+  mccMnc: sql`g.mcc_mnc`,
+  rat: sql`g.rat`,
+  countryChangedAt: sql`g.country_changed_at`,
 } as const
 
 /** Cause of the open suspension of the SIM `s`. Looked up for Suspended SIMs only. */
@@ -135,7 +139,8 @@ export async function simRows(tx: TenantTx, moment: Pick<Moment, 'cycle' | 'isEn
   const { rows } = await sql<Omit<SimRow, 'pool' | 'tariffType' | 'fees'> & { tariffId: number | null }>`
     select s.id as "simId", ${simColumns(seat)}, s.status_since as "statusSince", ${SEEN.imei} as imei,
            ${SEEN.deviceChanges} as "deviceChanges", ${SEEN.deviceChangedAt} as "deviceChangedAt",
-           ${SEEN.lastSeenAt} as "lastSeenAt", ${SUSPENSION} as suspension
+           ${SEEN.lastSeenAt} as "lastSeenAt", ${SEEN.country} as country, ${SEEN.mccMnc} as "mccMnc", ${SEEN.rat} as rat,
+           ${SEEN.countryChangedAt} as "countryChangedAt", ${SUSPENSION} as suspension
       from sims s ${SIGHTING}${join}
      where ${among(tx, 's', of)} and ${isProvisioned}
      order by s.id limit ${mostOf(of)}`.execute(tx.q)

@@ -15,7 +15,7 @@ type Own = Omit<SimRow, 'pool' | 'tariffType' | 'fees'>
 
 const COLUMNS = sql`
   s.id, ${simColumns()}, s.status_since, ${SEEN.imei}, ${SEEN.deviceChanges}, ${SEEN.deviceChangedAt},
-  ${SEEN.lastSeenAt}, ${SUSPENSION}, l.pool_id, l.tariff_id, l.contributing, l.bytes, l.voice_seconds, l.sms_count`
+  ${SEEN.lastSeenAt}, ${SEEN.country}, ${SEEN.mccMnc}, ${SEEN.rat}, ${SEEN.countryChangedAt}, ${SUSPENSION}, l.pool_id, l.tariff_id, l.contributing, l.bytes, l.voice_seconds, l.sms_count`
 
 /** Numbers of the columns. Those of `simColumns` are in its order. */
 const AT = {
@@ -35,13 +35,17 @@ const AT = {
   deviceChanges: 13,
   deviceChangedAt: 14,
   lastSeenAt: 15,
-  suspension: 16,
-  ledgerPoolId: 17,
-  ledgerTariffId: 18,
-  contributing: 19,
-  bytes: 20,
-  voiceSeconds: 21,
-  smsCount: 22,
+  country: 16,
+  mccMnc: 17,
+  rat: 18,
+  countryChangedAt: 19,
+  suspension: 20,
+  ledgerPoolId: 21,
+  ledgerTariffId: 22,
+  contributing: 23,
+  bytes: 24,
+  voiceSeconds: 25,
+  smsCount: 26,
 } as const
 
 /** Makes the function that takes a number for one of a table's codes. */
@@ -133,14 +137,34 @@ export class SimLine implements Own {
     return this.#rows.integer(AT.deviceChanges)
   }
   get deviceChangedAt(): Date | null {
-    return this.#rows.isNull(AT.deviceChangedAt) ? null : this.#rows.instant(AT.deviceChangedAt)
+    return this.#instantOrNull(AT.deviceChangedAt)
   }
   get suspension(): SimRow['suspension'] {
     if (this.#rows.isNull(AT.suspension)) return null
     return this.#rows.text(AT.suspension) === 'user' ? 'user' : 'watchdog'
   }
   get lastSeenAt(): Date | null {
-    return this.#rows.isNull(AT.lastSeenAt) ? null : this.#rows.instant(AT.lastSeenAt)
+    return this.#instantOrNull(AT.lastSeenAt)
+  }
+  get country(): string | null {
+    return this.#textOrNull(AT.country)
+  }
+  get mccMnc(): string | null {
+    return this.#textOrNull(AT.mccMnc)
+  }
+  get rat(): string | null {
+    return this.#textOrNull(AT.rat)
+  }
+  get countryChangedAt(): Date | null {
+    return this.#instantOrNull(AT.countryChangedAt)
+  }
+
+  #instantOrNull(column: number): Date | null {
+    return this.#rows.isNull(column) ? null : this.#rows.instant(column)
+  }
+
+  #textOrNull(column: number): string | null {
+    return this.#rows.isNull(column) ? null : this.#rows.text(column)
   }
 }
 

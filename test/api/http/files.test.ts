@@ -65,9 +65,9 @@ test('a usage row that was cut off counts nothing, and all of it when it is sent
 
 test('usage with unknown fields is refused, or counted without them on request', async () => {
   const { iccid, id } = await aSim(harness.tenant)
-  const csv = (n: number) => `recordId,iccid,at,bytesUp,Country,mcc_mnc\nunknown-${n},${iccid},${AT},1000000,DE,26201\n`
+  const csv = (n: number) => `recordId,iccid,at,bytesUp,Apn,cell_id\nunknown-${n},${iccid},${AT},1000000,iot,4711\n`
   const json = (n: number) =>
-    `{"recordId":"unknown-${n}","simId":${id},"at":"${AT}","bytesUp":1000000,"country":"DE","rat":{"name":"LTE"}}`
+    `{"recordId":"unknown-${n}","simId":${id},"at":"${AT}","bytesUp":1000000,"apn":"iot","cell":{"tac":1}}`
   const onRequest = `${USAGE}?ignoreUnknown=true`
 
   const refused = await send(USAGE, csv(1))
@@ -79,14 +79,14 @@ test('usage with unknown fields is refused, or counted without them on request',
   ]
 
   expect(refused).toMatchObject({ status: 400, body: { errors: [{ pointer: '' }] } })
-  expect(refused.body.detail).toContain('unknown column "Country", "mcc_mnc"')
+  expect(refused.body.detail).toContain('unknown column "Apn", "cell_id"')
   expect(refused.body.detail).toContain('or ignoreUnknown=true to pass it over')
   expect(rejected.body).toMatchObject({ accepted: 0, ignored: [] })
-  expect(rejected.body.rejected[0].detail).toMatch(/^country is not a field of this record: ignoreUnknown=true passes/)
+  expect(rejected.body.rejected[0].detail).toMatch(/^apn is not a field of this record: ignoreUnknown=true passes/)
   expect(counted.map(({ body }) => [body.accepted, body.rejectedCount, body.ignored])).toEqual([
-    [1, 0, ['Country', 'mcc_mnc']],
-    [1, 0, ['country', 'rat']],
-    [1, 1, ['country', 'rat']],
+    [1, 0, ['Apn', 'cell_id']],
+    [1, 0, ['apn', 'cell']],
+    [1, 1, ['apn', 'cell']],
   ])
   expect(await usageOf(id)).toBe(3)
 })

@@ -86,6 +86,59 @@ test('rules did what the log says, and other rules what they would have done', a
   })
 }, 900_000)
 
+const aRule = (
+  name: string,
+  condition: { readonly fact: string; readonly operator: string; readonly value: unknown },
+  fires: unknown,
+  quiet: unknown,
+): RuleSource => ({
+  file: `sim/${name}.json`,
+  text: JSON.stringify({
+    name,
+    description: 'For the test.',
+    subject: 'sim',
+    conditions: { all: [condition] },
+    event: {
+      type: 'place',
+      params: {
+        level: 'Info',
+        message: 'SIM {{iccid}} is in {{lastCountry}}.',
+        actions: ['log'],
+        once: 'episode',
+        stage: 'log',
+      },
+    },
+    examples: [
+      { fires: true, facts: { [condition.fact]: fires, lastCountry: 'FR' } },
+      { fires: false, facts: { lastCountry: 'DE', [condition.fact]: quiet } },
+    ],
+  }),
+})
+
+test('a replay begins with the places of SIMs at its start', async () => {
+  store.now = Date.parse('2026-11-10T06:00:00Z')
+  const harness = await aHarness(store, 'PT6H')
+  const [simId = 0] = await harness.activeSims(1)
+  for (const [at, country] of [
+    ['11:00', 'DE'],
+    ['11:55', 'FR'],
+    ['15:00', 'DE'],
+  ] as const) {
+    store.now = Date.parse(`2026-11-10T${at}:00Z`)
+    await harness.record([harness.usage(simId, { country, mccMnc: '20801' })])
+  }
+  store.now = Date.parse('2026-11-10T18:30:00Z')
+  const abroad = aRule('abroad', { fact: 'lastCountry', operator: 'notIn', value: ['DE'] }, 'FR', 'DE')
+  const changed = aRule('changed', { fact: 'countryChanged', operator: 'equal', value: true }, true, false)
+
+  const { rules } = await asked(harness.tenantId, [abroad, changed])
+
+  expect(rules).toMatchObject([
+    { rule: 'changed', fired: 2, entries: 4 },
+    { rule: 'abroad', fired: 1, entries: 2 },
+  ])
+})
+
 test('refuses what it cannot answer', async () => {
   const { tenantId } = await aHarness(store, 'PT6H')
   await expect(asked(tenantId, null, 4)).rejects.toThrow('cycles: got 4, expected 1 to 3')

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { LogLevel, TicketType } from '../../../domain/codes.ts'
+import type { UsageRecord } from '../../../domain/usage/usage-record.ts'
 import { closeCycle } from '../../../service/month-end/close-cycle.ts'
+import { readSims, readSituation } from '../../../service/watchdog/read-batch.ts'
 import { aStore } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
 import { aHarness, type Harness, oneActiveSim } from '../harness.ts'
@@ -230,6 +232,62 @@ describe('the device of a SIM', () => {
       select imei, previous_imei as previous, last_seen_at as "seenAt" from sim_seen where sim_id = ${simId}`
     const seenAt = new Date(store.now - 5 * MINUTE)
     expect(await harness.rows(device)).toEqual([{ imei: NEW, previous: OLD, seenAt }])
+  })
+})
+
+describe('the place of a SIM', () => {
+  const placeOf = async (harness: Harness, simId: number) => {
+    const found = await harness.asTenant(async (tx) =>
+      readSims(tx, await readSituation(tx), { ids: [simId] }, 'narrow'),
+    )
+    const { lastCountry, lastMccMnc, lastRat, countryChanged } = found[0]?.facts ?? {}
+    return [lastCountry, lastMccMnc, lastRat, countryChanged]
+  }
+
+  test('is that of its newest record that names it, and a change of country is told', async () => {
+    const { simId, ...harness } = await oneActiveSim(store)
+    const seen = (minute: number, place: Partial<UsageRecord> = {}) =>
+      harness.usage(simId, { at: new Date(store.now - minute * MINUTE).toISOString(), ...place })
+    const found: unknown[] = []
+    const then = async (...records: UsageRecord[]) => {
+      expect(await harness.record(records)).toMatchObject({ accepted: records.length })
+      found.push(await placeOf(harness, simId))
+    }
+
+    await then(seen(60))
+    await then(seen(50, { country: 'DE', mccMnc: '26201' }))
+    await then(seen(51, { country: 'FR' }))
+    await then(seen(40, { rat: 'LTE', country: '' }), seen(39), seen(45, { country: 'DE', mccMnc: '26202' }))
+    await then(
+      seen(20, { country: 'DE' }),
+      seen(30, { country: 'CH', mccMnc: '22801', rat: 'NB-IoT' }),
+      seen(55, { country: 'FR' }),
+    )
+
+    expect(found).toEqual([
+      [null, null, null, false],
+      ['DE', '26201', null, false],
+      ['DE', '26201', null, false],
+      ['DE', '26202', 'LTE', false],
+      ['DE', '22801', 'NB-IoT', true],
+    ])
+    store.now += 2 * 86_400_000
+    expect(await placeOf(harness, simId)).toEqual(['DE', '22801', 'NB-IoT', false])
+  })
+
+  test('is part of a record: sent again with another, it is refused', async () => {
+    const { simId, ...harness } = await oneActiveSim(store)
+    const one = harness.usage(simId, { bytesUp: 5, country: 'DE', mccMnc: '26201', rat: 'LTE' })
+
+    const answers = []
+    for (const record of [one, one, { ...one, country: 'FR' }, { ...one, mccMnc: '' }, { ...one, rat: '5G' }])
+      answers.push(await harness.record([record]))
+
+    expect(answers).toMatchObject([
+      { accepted: 1 },
+      { duplicates: 1 },
+      ...Array.from({ length: 3 }, () => ({ rejected: [{ code: 'record_conflict' }] })),
+    ])
   })
 })
 

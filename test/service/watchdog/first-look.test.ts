@@ -105,7 +105,12 @@ const ledgerRow = fc.record({
   mb: fc.constantFrom(0, 1, 50, 90, 99, 100, 101, 300),
   smsCount: fc.constantFrom(0, 0, 0, 0, 99, 100),
 })
-const seen = fc.record({ hoursAgo: hours(200), changes: fc.constantFrom(0, 0, 1, 2), changedHoursAgo: hours(60) })
+const seen = fc.record({
+  hoursAgo: hours(200),
+  changes: fc.constantFrom(0, 0, 1, 2),
+  changedHoursAgo: hours(60),
+  country: fc.constantFrom(null, 'DE', 'FR'),
+})
 const sim = fc.record({
   status: fc.constantFrom(...Object.values(SimStatus), SimStatus.Active, SimStatus.Active),
   statusHours: hours(200),
@@ -172,9 +177,11 @@ async function make({ sims, pools, receivedHours, silenced }: AnEstate): Promise
         )
       if (one !== null)
         await sql`
-          insert into sim_sightings (sim_id, last_seen_at, imei, imei_seen_at, previous_imei, device_changes, device_changed_at)
+          insert into sim_sightings (sim_id, last_seen_at, imei, imei_seen_at, previous_imei, device_changes,
+                                     device_changed_at, country, country_changed_at)
           values (${id}, ${ago(one.hoursAgo)}, '2', ${ago(one.hoursAgo)}, '', ${one.changes},
-                  ${one.changes === 0 ? null : ago(one.changedHoursAgo)})`.execute(q)
+                  ${one.changes === 0 ? null : ago(one.changedHoursAgo)}, ${one.country},
+                  ${one.country === 'FR' ? ago(one.changedHoursAgo) : null})`.execute(q)
       for (const row of ledger)
         await sql`
           insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count)

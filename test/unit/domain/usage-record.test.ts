@@ -24,3 +24,23 @@ test.each([
 
   expect(read({ at })).toMatchObject({ fault: { code, detail } })
 })
+
+test.each([
+  ['country', 'DEU', 'Two capital letters'],
+  ['country', 'de', 'Two capital letters'],
+  ['mccMnc', '262-01', '5 or 6 digits'],
+  ['rat', 'a'.repeat(21), 'At most 20 characters'],
+])('refuses the %s %s, and says what is expected', (field, value, expected) => {
+  const detail = expect.stringMatching(new RegExp(`^${field}: got "${value}", expected ${expected}`))
+
+  expect(read({ [field]: value })).toMatchObject({ fault: { code: 'invalid_record', detail } })
+})
+
+test('reads empty fields of a place as unknown', () => {
+  const nothing = { country: null, mccMnc: null, rat: null }
+
+  expect([read({}), read({ country: '', mccMnc: '', rat: '' })]).toMatchObject([
+    { record: nothing },
+    { record: nothing },
+  ])
+})

@@ -85,6 +85,10 @@ export const aSim = (random: Random, { at, cycle }: Moment): SimRow & JudgedFigu
       ? { deviceChanges: 0, deviceChangedAt: null }
       : { deviceChanges: 1 + random.below(3), deviceChangedAt: new Date(at - random.below(length / 15)) }),
     lastSeenAt: anInstant(random, at, length),
+    country: random.pick([null, 'DE', 'FR']),
+    mccMnc: random.pick([null, '26201', '310410']),
+    rat: random.pick([null, 'LTE', 'NB-IoT']),
+    countryChangedAt: random.chance(0.5) ? null : new Date(at - random.below(length / 15)),
     ...amounts(random),
     cycleBytes: bytes(random),
     contributing: random.chance(0.5),

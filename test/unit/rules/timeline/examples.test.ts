@@ -71,6 +71,38 @@ describe('a timeline', () => {
     expect(results[0]?.failures).toEqual([])
   })
 
+  test('finds SIMs in countries', async () => {
+    const conditions = { all: [leaf('countryChanged', 'equal', true), leaf('lastCountry', 'notIn', ['DE'])] }
+    const examples = examplesOf(
+      { countryChanged: true, lastCountry: 'FR', lastMccMnc: '20801' },
+      { countryChanged: true, lastCountry: 'DE', lastMccMnc: '26201' },
+    )
+    const roaming = { name: 'roaming', subject: 'sim', conditions, examples }
+    const message = 'SIM {{iccid}} is in {{lastCountry}} on {{lastMccMnc}}'
+    const loaded = await loadRuleSet([aFile(roaming, { message, resolve: 'none', once: 'episode' })])
+    const found = (at: string, place: object) => ({ at, found: 'a', ...place })
+    const events = [
+      found('+1d', { country: 'DE', mccMnc: '26201' }),
+      found('+2d', { rat: 'LTE' }),
+      found('+3d', { country: 'FR' }),
+      found('+5d', { country: 'DE' }),
+    ]
+    const tariffs = { flat: { type: 'Standard', allowanceMB: 100 } }
+    const estate = { title: 'x', start: '2026-11-01', tariffs, sims: { a: { tariff: 'flat' } } }
+    const expected = {
+      entries: [{ at: '+3d', fired: 'roaming', says: 'in FR on 26201' }],
+      mails: [{ at: '+3d1m', notices: 1 }],
+    }
+
+    const { results } = await ran(
+      { rules: ['roaming'], tests: [{ ...estate, events, expect: expected }] },
+      loaded.rules,
+    )
+
+    expect(loaded.faults).toEqual([])
+    expect(results[0]?.failures).toEqual([])
+  })
+
   test('that is wrong tells expected beside got', async () => {
     const suspensions = ['+12d', '+31d'].map((from) => ({ sim: 'a', from }))
     const { results } = await ran({ ...SUSPENDS, tests: [{ ...one, expect: { ...one.expect, suspensions } }] })
