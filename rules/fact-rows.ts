@@ -57,7 +57,7 @@ export interface SimRow extends WatchdogSettings {
   readonly countryChangedAt: Date | null
 }
 
-/** Bytes used over the windows, and messages sent over an hour and 24. */
+/** Bytes used over the windows, messages sent over an hour and 24, and sessions begun over 24 hours: of SIMs only. */
 export interface WindowSums {
   readonly shortBytes: number
   readonly longBytes: number
@@ -66,6 +66,7 @@ export interface WindowSums {
   readonly todayBytes: number
   readonly hourMessages: number
   readonly dayMessages: number
+  readonly daySessions: number
 }
 
 interface Amounts {
@@ -130,6 +131,7 @@ export interface Figures extends Amounts {
 /** Figures of a ledger row. Pool 0: outside pools. */
 export interface FactFigures extends Figures {
   readonly poolId: number
+  readonly sessions: number
   /** Whether the SIM was Active here in the cycle: it pays the monthly fee. */
   readonly contributing: boolean
 }
@@ -142,6 +144,8 @@ export interface FeedRow extends FeedTimes {
 export interface JudgedFigures extends Figures {
   /** Bytes used in the cycle, in all pools. */
   readonly cycleBytes: number
+  /** Data sessions begun in the cycle, in all pools. */
+  readonly sessions: number
   /** Whether it was Active in its pool in the cycle. */
   readonly contributing: boolean
 }

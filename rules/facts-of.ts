@@ -202,6 +202,8 @@ export const SIM_FACTS: { readonly [Name in keyof SimFacts]: FactOf<SimFactRow, 
   sms24h: ({ dayMessages }) => dayMessages,
   voiceMins: ({ voiceSeconds }) => toMinutes(voiceSeconds),
   smsCount: ({ smsCount }) => smsCount,
+  sessions: ({ sessions }) => sessions,
+  sessions24h: ({ daySessions }) => daySessions,
   poolUsagePct: ({ pool }) => (pool === null ? null : usagePct(pool)),
   hoursSinceLastSeen: (row, moment) => over(seenMs(row, moment), HOUR_MS),
   silentPct(row, moment) {

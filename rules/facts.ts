@@ -219,6 +219,14 @@ export const FACTS = {
   smsCount: integer('rises', SIM, 'messages sent', 'Messages sent in the cycle', USED),
   sms24h: integer('free', BOTH, 'messages sent in 24 hours', `Messages sent in the 24 hours ${LATEST}`, WINDOW),
   sms1h: integer('free', BOTH, 'messages sent in an hour', `Messages sent in the hour ${LATEST}`, WINDOW),
+  sessions: integer('rises', SIM, 'data sessions', 'Data sessions begun in the cycle', USED),
+  sessions24h: integer(
+    'free',
+    SIM,
+    'data sessions in 24 hours',
+    `Data sessions begun in the 24 hours ${LATEST}`,
+    WINDOW,
+  ),
   poolUsagePct: percent(
     'cycle',
     SIM_OR_NULL,

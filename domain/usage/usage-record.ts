@@ -44,6 +44,7 @@ export const UsageRecord = Type.Object(
     bytesDown: amount(MOST_BYTES, 'Bytes received. Negative only in a correction.'),
     voiceSeconds: amount(MOST_UNITS, 'Seconds of voice. Negative only in a correction.'),
     smsCount: amount(MOST_UNITS, 'Messages. Negative only in a correction.'),
+    sessions: amount(MOST_UNITS, 'Data sessions begun. Negative only in a correction.'),
     imei: Type.Optional(Type.String({ pattern: '^(\\d{14,16})?$', description: 'Device of the SIM.' })),
     country: Type.Optional(
       Type.String({
@@ -73,7 +74,7 @@ export type UsageRecord = Static<typeof UsageRecord>
 const checked = Compile(UsageRecord)
 
 /** The amounts of a record. A record without any was cut off, and must not count as 0. */
-const AMOUNTS = ['bytesUp', 'bytesDown', 'voiceSeconds', 'smsCount'] as const
+const AMOUNTS = ['bytesUp', 'bytesDown', 'voiceSeconds', 'smsCount', 'sessions'] as const
 
 /** Why a record was not counted: a stable code, and words for people. */
 export interface UsageFault {
@@ -99,6 +100,7 @@ export interface ReadRecord {
   readonly bytesDown: number
   readonly voiceSeconds: number
   readonly smsCount: number
+  readonly sessions: number
   readonly imei: string | null
   readonly country: string | null
   readonly mccMnc: string | null
@@ -151,8 +153,8 @@ export function readRecord(
   if (AMOUNTS.every((name) => value[name] === undefined)) {
     return fault('invalid_record', `states no amount: expected one of ${AMOUNTS.join(', ')}, 0 if nothing was used`)
   }
-  const { bytesUp = 0, bytesDown = 0, voiceSeconds = 0, smsCount = 0, correction = false } = value
-  const amounts = { bytesUp, bytesDown, voiceSeconds, smsCount }
+  const { bytesUp = 0, bytesDown = 0, voiceSeconds = 0, smsCount = 0, sessions = 0, correction = false } = value
+  const amounts = { bytesUp, bytesDown, voiceSeconds, smsCount, sessions }
   const negative = Object.entries(amounts).find(([, amount]) => amount < 0)
   if (negative !== undefined && !correction) {
     return fault('negative_usage', `${negative[0]}: got ${negative[1]}; only a correction may be negative`)

@@ -31,6 +31,7 @@ interface UsageEntry {
   readonly at: number
   readonly bytes: number
   readonly sms: number
+  readonly sessions: number
 }
 
 type Settings = { -readonly [K in keyof WatchdogSettings]: WatchdogSettings[K] }
@@ -193,7 +194,7 @@ export function feedOf({ sims, receivedAt, newestAt, feedEvery }: Estate): FeedR
 
 const within = ({ used }: TimelineSim, { startsAt, endsAt }: Cycle): UsageEntry[] =>
   used.filter(({ at }) => at >= startsAt && at < endsAt)
-const sumOf = (used: readonly UsageEntry[], what: 'bytes' | 'sms'): number =>
+const sumOf = (used: readonly UsageEntry[], what: 'bytes' | 'sms' | 'sessions'): number =>
   used.reduce((sum, one) => sum + one[what], 0)
 
 const seatsOf = ({ sims }: Estate, pool: PoolState | null) => sims.filter((sim) => sim.pool === pool)
@@ -219,6 +220,7 @@ function windowSums(sims: readonly TimelineSim[], { windows }: Moment): WindowSu
     todayBytes: sumOf(since(windows.today), 'bytes'),
     hourMessages: sumOf(since(windows.hour), 'sms'),
     dayMessages: sumOf(since(windows.day), 'sms'),
+    daySessions: sumOf(since(windows.day), 'sessions'),
   }
 }
 
@@ -264,6 +266,7 @@ function simRowOf(estate: Estate, sim: TimelineSim, moment: Moment): SimRow & Ju
     overageBytes,
     voiceSeconds: 0,
     smsCount: sumOf(within(sim, cycle), 'sms'),
+    sessions: sumOf(within(sim, cycle), 'sessions'),
     cycleBytes: usageBytes,
     contributing: sim.activeIn.has(cycle.key),
     ...windowSums([sim], moment),

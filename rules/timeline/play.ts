@@ -80,10 +80,10 @@ export async function play(test: TimelineTest, rules: readonly Rule[], coverage:
   const { billingCycle } = estate
   const isLate = (at: number, now: number) => at < cycleAt(billingCycle, now).startsAt
 
-  const record = (sim: TimelineSim, at: number, used: { readonly MB?: number; readonly sms?: number }) => {
+  const record = (sim: TimelineSim, at: number, { MB = 0, sms = 0, sessions = 0 }: Used) => {
     const now = arrival(at)
     agenda.add(now, () => {
-      receive(estate, sim, { at, bytes: usedBytes(used.MB ?? 0), sms: used.sms ?? 0 }, now)
+      receive(estate, sim, { at, bytes: usedBytes(MB), sms, sessions }, now)
       if (isLate(at, now)) late.add(at)
     })
   }
@@ -185,9 +185,11 @@ function arrivalOf({ feed }: TimelineTest, startsAt: number): (at: number) => nu
   }
 }
 
+type Used = Pick<TimelineEvent, 'MB' | 'sms' | 'sessions'>
+
 interface Planning {
   readonly estate: Estate
-  readonly record: (sim: TimelineSim, at: number, used: { readonly MB?: number; readonly sms?: number }) => void
+  readonly record: (sim: TimelineSim, at: number, used: Used) => void
   readonly given: GivenFacts
   readonly agenda: Agenda
   readonly arrival: (at: number) => number

@@ -149,7 +149,7 @@ function sortKnown(
   return { total, byCycle }
 }
 
-const AMOUNTS = ['bytes', 'voiceSeconds', 'smsCount'] as const
+const AMOUNTS = ['bytes', 'voiceSeconds', 'smsCount', 'sessions'] as const
 type Amounts = Readonly<Record<(typeof AMOUNTS)[number], number>>
 
 const rowOf = (place: Pick<PlacedRecord, 'cycleKey' | 'simId' | 'poolId'>) =>
@@ -159,6 +159,7 @@ const plus = (sums: Amounts | undefined, record: PlacedRecord): Amounts => ({
   bytes: (sums?.bytes ?? 0) + record.bytesUp + record.bytesDown,
   voiceSeconds: (sums?.voiceSeconds ?? 0) + record.voiceSeconds,
   smsCount: (sums?.smsCount ?? 0) + record.smsCount,
+  sessions: (sums?.sessions ?? 0) + record.sessions,
 })
 
 /**

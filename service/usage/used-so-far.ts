@@ -53,6 +53,7 @@ const recordOf = ({ simId, iccid, at, bytes, voiceSeconds, smsCount }: UsedSoFar
   bytesDown: bytes,
   voiceSeconds,
   smsCount,
+  sessions: 0,
   imei: null,
   country: null,
   mccMnc: null,

@@ -121,6 +121,7 @@ class JudgedLine extends SimLine implements SimFactRow {
   readonly todayBytes = 0
   readonly hourMessages = 0
   readonly dayMessages = 0
+  readonly daySessions = 0
 
   constructor(rows: CopiedRows, seats: Seats) {
     super(rows)

@@ -104,7 +104,7 @@ export async function readSims(
 }
 
 /**
- * The figures that a SIM is judged by: the ledger row in its pool. Voice, messages and `cycleBytes` are sums over all
+ * The figures that a SIM is judged by: the ledger row in its pool. Voice, messages, sessions and `cycleBytes` are sums over all
  * rows of the cycle, because no allowance of a pool covers them.
  *
  * @param poolId null outside pools
@@ -113,7 +113,9 @@ function judgedFigures(rows: readonly FactFigures[], poolId: number | null): Jud
   const { limitBytes, usageBytes, remainingBytes, overageBytes } = rowIn(rows, poolId)
   const { usageBytes: cycleBytes, voiceSeconds, smsCount } = sumOf(rows)
   const contributing = rows.some((row) => row.contributing && row.poolId === (poolId ?? 0))
-  return { limitBytes, usageBytes, remainingBytes, overageBytes, voiceSeconds, smsCount, cycleBytes, contributing }
+  const sessions = rows.reduce((sum, row) => sum + row.sessions, 0)
+  const ofPool = { limitBytes, usageBytes, remainingBytes, overageBytes, contributing }
+  return { ...ofPool, cycleBytes, voiceSeconds, smsCount, sessions }
 }
 
 export async function readPools(

@@ -562,6 +562,7 @@ create table usage_records (
   bytes_down bigint not null,
   voice_seconds bigint not null,
   sms_count bigint not null,
+  sessions bigint not null default 0,                       -- data sessions begun
   imei text,
   country text,                                             -- ISO 3166-1 alpha-2
   mcc_mnc text,
@@ -647,8 +648,9 @@ create table usage_ledger (
   bytes bigint not null default 0 check (bytes >= 0),
   voice_seconds bigint not null default 0 check (voice_seconds >= 0),
   sms_count bigint not null default 0 check (sms_count >= 0),
+  sessions bigint not null default 0 check (sessions >= 0), -- data sessions begun
   primary key (tenant_id, cycle_key, sim_id, pool_id),
-  constraint usage_ledger_total check (greatest(abs(bytes), abs(voice_seconds), abs(sms_count)) <= 9000000000000000)
+  constraint usage_ledger_total check (greatest(bytes, voice_seconds, sms_count, sessions) <= 9000000000000000)
 ) with (fillfactor=50, autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
 create index usage_ledger_pool on usage_ledger (tenant_id, cycle_key, pool_id, sim_id);
 grant delete, insert, select, update on usage_ledger to simherd_tenant;
@@ -1443,7 +1445,7 @@ end $$;
 -- domain/usage/allowance.ts.
 create view ledger_figures with (security_invoker = true) as
 select l.tenant_id, l.cycle_key, l.sim_id, l.pool_id, l.tariff_id, l.contributing, l.bytes, l.voice_seconds, l.sms_count,
-       g.id as governing_tariff_id, g.type as governing_type, r.limit_bytes,
+       l.sessions, g.id as governing_tariff_id, g.type as governing_type, r.limit_bytes,
        case when g.id is null then 0 else greatest(0, l.bytes - r.limit_bytes) end as excess_bytes,
        greatest(0, r.limit_bytes - l.bytes) as remaining_bytes, coalesce(pt.type, 0) <> 0 as is_shared
   from usage_ledger l

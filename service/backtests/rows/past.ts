@@ -46,7 +46,7 @@ export async function pastUsage(
 ): Promise<PastRecord[]> {
   const { rows } = await sql<Omit<PastRecord, 'at' | 'iccid'> & { at: Date }>`
     select received_at as "receivedAt", record_id as "recordId", at, sim_id as "simId", bytes_up as "bytesUp",
-           bytes_down as "bytesDown", voice_seconds as "voiceSeconds", sms_count as "smsCount", imei, country,
+           bytes_down as "bytesDown", voice_seconds as "voiceSeconds", sms_count as "smsCount", sessions, imei, country,
            mcc_mnc as "mccMnc", rat, correction
       from past_usage_records
      where (received_at, record_id, at) > (${last.receivedAt}, ${last.recordId}, ${new Date(last.at)})

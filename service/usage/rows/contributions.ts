@@ -216,17 +216,19 @@ async function moveRows(tx: TenantTx, key: string, moves: readonly Move[]): Prom
   await sql`
     with found as materialized (
       select r."simId" as sim_id, r."poolId" as pool_id, r."tariffId" as tariff_id,
-             l.contributing and r.contributes as contributing, l.bytes, l.voice_seconds, l.sms_count, l.place
+             l.contributing and r.contributes as contributing, l.bytes, l.voice_seconds, l.sms_count, l.sessions, l.place
         from ${rowsOf(key, moves, sql`r."from"`)} where r."from" <> r."poolId"
     ), gone as (
       delete from usage_ledger where ctid = any(array(select place from found))
     )
-    insert into usage_ledger as l (cycle_key, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count)
-    select ${key}, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count from found order by sim_id
+    insert into usage_ledger as l (cycle_key, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count,
+                                   sessions)
+    select ${key}, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count, sessions
+      from found order by sim_id
     on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
       set tariff_id = excluded.tariff_id, contributing = l.contributing or excluded.contributing,
           bytes = l.bytes + excluded.bytes, voice_seconds = l.voice_seconds + excluded.voice_seconds,
-          sms_count = l.sms_count + excluded.sms_count`.execute(tx.q)
+          sms_count = l.sms_count + excluded.sms_count, sessions = l.sessions + excluded.sessions`.execute(tx.q)
 }
 
 /** Moves usage between the pools' time buckets, by the records. Call before the records move. */

@@ -72,7 +72,8 @@ export async function settleContributors(tx: TenantTx, cycle: Cycle, among: Cont
     await sql`
       with found as materialized (
         select r.sim_id, r.pool_id, r.comes, ${isAhead ? sql`case when r.comes then r.tariff_id else l.tariff_id end` : sql`l.tariff_id`} as tariff_id,
-               not r.comes and l.bytes = 0 and l.voice_seconds = 0 and l.sms_count = 0 as goes, l.place
+               not r.comes and l.bytes = 0 and l.voice_seconds = 0 and l.sms_count = 0
+                 and l.sessions = 0 as goes, l.place
           from contributor_changes r
          cross join lateral (
            select *, ctid as place from usage_ledger

@@ -142,7 +142,7 @@ async function readRowFigures(
     )
     select f.sim_id as "simId", f.pool_id as "poolId", f.limit_bytes as "limitBytes", f.bytes as "usageBytes",
            f.remaining_bytes as "remainingBytes", f.voice_seconds as "voiceSeconds", f.sms_count as "smsCount",
-           f.contributing, ${OVERAGE_BYTES} as "overageBytes"
+           f.sessions, f.contributing, ${OVERAGE_BYTES} as "overageBytes"
       from own f
       left join places o on f.is_shared and f.excess_bytes > 0 and o.pool_id = f.pool_id`.execute(tx.q)
   const bySim = new Map<number, FactFigures[]>()

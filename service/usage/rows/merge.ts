@@ -29,14 +29,15 @@ export async function storeRecords(tx: TenantTx, deliveryId: number | null): Pro
   await sql`
     with stored as (
       insert into usage_records (tenant_id, record_id, at, sim_id, pool_id, cycle_key, bytes_up, bytes_down,
-                                 voice_seconds, sms_count, imei, country, mcc_mnc, rat, correction, received_at,
-                                 delivery_id)
+                                 voice_seconds, sms_count, sessions, imei, country, mcc_mnc, rat, correction,
+                                 received_at, delivery_id)
       select ${tx.tenantId}, record_id, at, sim_id, pool_id, cycle_key, bytes_up, bytes_down, voice_seconds, sms_count,
-             imei, country, mcc_mnc, rat, correction, ${tx.now}::timestamptz, ${deliveryId}::bigint
+             sessions, imei, country, mcc_mnc, rat, correction, ${tx.now}::timestamptz, ${deliveryId}::bigint
         from usage_stage
     )
     insert into usage_sums
-    select cycle_key, sim_id, pool_id, sum(bytes_up + bytes_down), sum(voice_seconds), sum(sms_count), count(*), max(at)
+    select cycle_key, sim_id, pool_id, sum(bytes_up + bytes_down), sum(voice_seconds), sum(sms_count),
+           sum(sessions), count(*), max(at)
       from usage_stage group by cycle_key, sim_id, pool_id`.execute(tx.q)
 }
 
@@ -51,8 +52,9 @@ export async function storeRecords(tx: TenantTx, deliveryId: number | null): Pro
 export async function addToLedger(tx: TenantTx): Promise<void> {
   const { rows } = await sql<{ isWhole: boolean }>`
     with given as materialized (
-      select r.cycle_key, r.sim_id, r.pool_id, r.bytes, r.voice_seconds, r.sms_count, coalesce(l.bytes, 0) as bytes_before,
-             coalesce(l.voice_seconds, 0) as voice_before, coalesce(l.sms_count, 0) as sms_before,
+      select r.cycle_key, r.sim_id, r.pool_id, r.bytes, r.voice_seconds, r.sms_count, r.sessions,
+             coalesce(l.bytes, 0) as bytes_before, coalesce(l.voice_seconds, 0) as voice_before,
+             coalesce(l.sms_count, 0) as sms_before, coalesce(l.sessions, 0) as sessions_before,
              coalesce(l.contributing, false) as contributing, l.place,
              case when l.sim_id is null then (
                select m.tariff_id from memberships m
@@ -69,12 +71,12 @@ export async function addToLedger(tx: TenantTx): Promise<void> {
     ), known as (
       update usage_ledger l
          set bytes = g.bytes_before + g.bytes, voice_seconds = g.voice_before + g.voice_seconds,
-             sms_count = g.sms_before + g.sms_count
+             sms_count = g.sms_before + g.sms_count, sessions = g.sessions_before + g.sessions
         from given g where l.ctid = g.place
       returning 1
     ), first as (
-      insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, bytes, voice_seconds, sms_count)
-      select cycle_key, sim_id, pool_id, tariff_id, bytes, voice_seconds, sms_count
+      insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, bytes, voice_seconds, sms_count, sessions)
+      select cycle_key, sim_id, pool_id, tariff_id, bytes, voice_seconds, sms_count, sessions
         from given where place is null order by cycle_key, sim_id, pool_id
     ), noted as (
       insert into usage_changes
@@ -272,7 +274,8 @@ export async function countRecords(tx: TenantTx, duplicates: ReadonlyMap<string,
 }
 
 /** The row of the ledger that a record is added to. */
-type LedgerRow = Pick<PlacedRecord, 'cycleKey' | 'simId' | 'poolId' | 'voiceSeconds' | 'smsCount'> & {
+interface LedgerRow
+  extends Pick<PlacedRecord, 'cycleKey' | 'simId' | 'poolId' | 'voiceSeconds' | 'smsCount' | 'sessions'> {
   readonly bytes: number
 }
 
@@ -281,7 +284,7 @@ export async function ledgerSums(tx: TenantTx, records: readonly PlacedRecord[])
   const keys = records.map(({ cycleKey, simId, poolId }) => ({ cycleKey, simId, poolId }))
   const { rows } = await sql<LedgerRow>`
     select l.cycle_key as "cycleKey", l.sim_id as "simId", l.pool_id as "poolId", l.bytes,
-           l.voice_seconds as "voiceSeconds", l.sms_count as "smsCount"
+           l.voice_seconds as "voiceSeconds", l.sms_count as "smsCount", l.sessions
       from jsonb_to_recordset(${JSON.stringify(keys)}::jsonb) as k("cycleKey" text, "simId" bigint, "poolId" integer)
      cross join lateral (
        select * from usage_ledger

@@ -18,7 +18,7 @@ export interface StagedRecord {
 }
 
 const COLUMNS =
-  'n record_id at cycle_key bucket_at iccid sim_id bytes_up bytes_down voice_seconds sms_count imei country mcc_mnc rat correction'.split(
+  'n record_id at cycle_key bucket_at iccid sim_id bytes_up bytes_down voice_seconds sms_count sessions imei country mcc_mnc rat correction'.split(
     ' ',
   )
 
@@ -35,6 +35,7 @@ const lineOf = ({ index, record, cycleKey }: StagedRecord, bucketAt: string) =>
     record.bytesDown,
     record.voiceSeconds,
     record.smsCount,
+    record.sessions,
     record.imei,
     record.country,
     record.mccMnc,
@@ -45,12 +46,12 @@ const lineOf = ({ index, record, cycleKey }: StagedRecord, bucketAt: string) =>
 const TABLES = {
   usage_stage: `
     n integer, record_id text, at timestamptz, cycle_key text, bucket_at timestamptz, iccid text, sim_id bigint,
-    bytes_up bigint, bytes_down bigint, voice_seconds bigint, sms_count bigint, imei text, country text, mcc_mnc text,
-    rat text, correction boolean, pool_id integer, is_same boolean`,
+    bytes_up bigint, bytes_down bigint, voice_seconds bigint, sms_count bigint, sessions bigint, imei text,
+    country text, mcc_mnc text, rat text, correction boolean, pool_id integer, is_same boolean`,
   // Sums of accepted records, one row for each row of the ledger.
   usage_sums: `
     cycle_key text, sim_id bigint, pool_id integer, bytes bigint, voice_seconds bigint, sms_count bigint,
-    records integer, last_at timestamptz`,
+    sessions bigint, records integer, last_at timestamptz`,
   // The changed ledger rows: their bytes before and after, and the increase of their other columns.
   usage_changes: `
     cycle_key text, sim_id bigint, pool_id integer, tariff_id integer, contributing boolean, bytes_before bigint,
@@ -102,7 +103,7 @@ export interface KnownRecord {
   readonly isSame: boolean
 }
 
-const CONTENT = 'bytes_up bytes_down voice_seconds sms_count imei country mcc_mnc rat correction'.split(' ')
+const CONTENT = 'bytes_up bytes_down voice_seconds sms_count sessions imei country mcc_mnc rat correction'.split(' ')
 
 const content = (simId: RawBuilder<unknown>) =>
   sql.join(
@@ -186,7 +187,7 @@ export async function stagedRecords(
   const { rows } = await sql<Omit<PlacedRecord, 'at'> & { at: Date; index: number }>`
     select n as index, record_id as "recordId", at, cycle_key as "cycleKey", sim_id as "simId", pool_id as "poolId",
            bytes_up as "bytesUp", bytes_down as "bytesDown", voice_seconds as "voiceSeconds", sms_count as "smsCount",
-           correction
+           sessions, correction
       from usage_stage where cycle_key = any(${[...cycleKeys]}::text[]) order by n`.execute(tx.q)
   return rows.map((row) => ({ ...row, at: row.at.getTime() }))
 }

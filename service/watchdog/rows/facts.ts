@@ -29,6 +29,7 @@ export const NO_USAGE: WindowSums = {
   todayBytes: 0,
   hourMessages: 0,
   dayMessages: 0,
+  daySessions: 0,
 }
 
 /** Sums the usage of pools over the windows, by id: from time buckets. A pool without usage is left out. */
@@ -37,7 +38,7 @@ export const poolWindowSums = (tx: TenantTx, ids: readonly number[], windows: Wi
     tx,
     windows,
     sql`
-      select subject_id as id, starts_at as at, bytes, sms_count from usage_buckets
+      select subject_id as id, starts_at as at, bytes, sms_count, 0 as sessions from usage_buckets
        where tenant_id = ${mine} and subject_kind = ${SUBJECT_CODES.pool}
          and subject_id = any(${[...ids]}::bigint[]) and starts_at >= ${earliest(windows)}
          and starts_at < ${windows.until}`,
@@ -52,7 +53,7 @@ export const simWindowSums = (tx: TenantTx, ids: readonly number[], windows: Win
     tx,
     windows,
     sql`
-      select sim_id as id, at, bytes_up + bytes_down as bytes, sms_count from usage_records
+      select sim_id as id, at, bytes_up + bytes_down as bytes, sms_count, sessions from usage_records
        where sim_id = any(${[...ids]}::bigint[]) and at >= ${earliest(windows)} and at < ${windows.until}`,
   )
 
@@ -66,7 +67,8 @@ async function sumsOver(tx: TenantTx, windows: Windows, usage: RawBuilder<unknow
            coalesce(sum(bytes) filter (where at >= ${windows.week}), 0)::bigint as "weekBytes",
            coalesce(sum(bytes) filter (where at >= ${windows.today}), 0)::bigint as "todayBytes",
            coalesce(sum(sms_count) filter (where at >= ${windows.hour}), 0)::bigint as "hourMessages",
-           coalesce(sum(sms_count) filter (where at >= ${windows.day}), 0)::bigint as "dayMessages"
+           coalesce(sum(sms_count) filter (where at >= ${windows.day}), 0)::bigint as "dayMessages",
+           coalesce(sum(sessions) filter (where at >= ${windows.day}), 0)::bigint as "daySessions"
       from (${usage}) u group by id`.execute(tx.q)
   return new Map(rows.map(({ id, ...sums }) => [id, sums]))
 }

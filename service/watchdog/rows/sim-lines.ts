@@ -15,7 +15,8 @@ type Own = Omit<SimRow, 'pool' | 'tariffType' | 'fees'>
 
 const COLUMNS = sql`
   s.id, ${simColumns()}, s.status_since, ${SEEN.imei}, ${SEEN.deviceChanges}, ${SEEN.deviceChangedAt},
-  ${SEEN.lastSeenAt}, ${SEEN.country}, ${SEEN.mccMnc}, ${SEEN.rat}, ${SEEN.countryChangedAt}, ${SUSPENSION}, l.pool_id, l.tariff_id, l.contributing, l.bytes, l.voice_seconds, l.sms_count`
+  ${SEEN.lastSeenAt}, ${SEEN.country}, ${SEEN.mccMnc}, ${SEEN.rat}, ${SEEN.countryChangedAt}, ${SUSPENSION}, l.pool_id, l.tariff_id, l.contributing, l.bytes, l.voice_seconds,
+  l.sms_count, l.sessions`
 
 /** Numbers of the columns. Those of `simColumns` are in its order. */
 const AT = {
@@ -46,6 +47,7 @@ const AT = {
   bytes: 24,
   voiceSeconds: 25,
   smsCount: 26,
+  sessions: 27,
 } as const
 
 /** Makes the function that takes a number for one of a table's codes. */
@@ -91,6 +93,7 @@ export class SimLine implements Own {
   bytes = 0
   voiceSeconds = 0
   smsCount = 0
+  sessions = 0
 
   constructor(rows: CopiedRows) {
     this.#rows = rows
@@ -115,6 +118,7 @@ export class SimLine implements Own {
     this.bytes = hasRow ? rows.bigint(AT.bytes) : 0
     this.voiceSeconds = hasRow ? rows.bigint(AT.voiceSeconds) : 0
     this.smsCount = hasRow ? rows.bigint(AT.smsCount) : 0
+    this.sessions = hasRow ? rows.bigint(AT.sessions) : 0
     return true
   }
 

@@ -104,7 +104,7 @@ async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<
       ...aLine(simId),
       memberships: [{ ...assignment, poolId: assignment.poolId ?? OUTSIDE, from, to }],
       active: one.activated ? [{ from, to }] : [],
-      records: one.uses.map(({ day, ...used }) => ({ id: '', at: at(day), ...used })),
+      records: one.uses.map(({ day, ...used }) => ({ id: '', at: at(day), sessions: 0, ...used })),
     })
   }
   store.now = CLOSE

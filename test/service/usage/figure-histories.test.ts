@@ -9,7 +9,7 @@ import { currentCycle } from '../../../service/usage/rows/cycles.ts'
 import { OVERAGE_BYTES, readPoolFigures, simFigures } from '../../../service/usage/rows/figures.ts'
 import { cases } from '../../setup/cases.ts'
 import { aStore } from '../../setup/estate.ts'
-import { figuresOf } from './figure-model.ts'
+import { amountsOf, figuresOf } from './figure-model.ts'
 import {
   aheads,
   aWorld,
@@ -60,6 +60,16 @@ const LATE: Step[] = [
   { do: 'use', sim: 1, bytes: 5, hoursAgo: 12, again: true },
 ]
 
+const ALL_AMOUNTS = { bytes: 2, voiceSeconds: 3, smsCount: 5, sessions: 7, hoursAgo: 0, again: false }
+/** A SIM with usage moves to another pool, as of the start of the cycle. */
+const MOVED: Step[] = [
+  { do: 'provision', sim: 1, pool: 0, own: null },
+  { do: 'activate', sim: 1, boundary: false },
+  { do: 'wait', days: 13 },
+  { do: 'use', sim: 1, ...ALL_AMOUNTS },
+  { do: 'move', sim: 1, pool: 1, own: null, since: 'boundary' },
+]
+
 /** The next cycle is opened ahead while SIMs change: each before, between and after the slices. */
 const AHEAD: Step[] = [
   { do: 'provision', sim: 1, pool: 1, own: null },
@@ -104,10 +114,11 @@ async function look(world: World, cycles: readonly Cycle[]): Promise<void> {
             overage: number
             voiceSeconds: number
             smsCount: number
+            sessions: number
           }>`
             select f.sim_id as "simId", f.pool_id as "poolId", f.governing_type = 0 as own, f.limit_bytes as "limit", f.bytes,
                    ${OVERAGE_BYTES} as overage,
-                   f.voice_seconds as "voiceSeconds", f.sms_count as "smsCount"
+                   f.voice_seconds as "voiceSeconds", f.sms_count as "smsCount", f.sessions
               from ledger_figures f
               left join overage_places(${cycle.key}, ${ids}::integer[], null) o
                 on o.pool_id = f.pool_id
@@ -157,8 +168,10 @@ async function look(world: World, cycles: readonly Cycle[]): Promise<void> {
         expect(row.overage > 0 && row.limit > row.bytes, 'a row with overage and something remaining').toBe(false)
       }
     }
-    for (const { simId } of world.lines) {
+    for (const line of world.lines) {
+      const { simId } = line
       const mine = rows.filter((row) => row.simId === simId)
+      for (const row of mine) expect(row, `a row of SIM ${simId}`).toMatchObject(amountsOf(line, cycle, row.poolId))
       const sum = (of: (row: (typeof mine)[number]) => number) => mine.reduce((total, row) => total + of(row), 0)
       expect(sims.get(simId), `SIM ${simId} in ${cycle.key}`).toEqual(
         mine.length === 0
@@ -225,6 +238,7 @@ describe('simFigures and poolFigures', () => {
         examples: [
           [0, false, LATE],
           [0, false, AHEAD],
+          [0, false, MOVED],
         ],
       },
     )

@@ -19,11 +19,8 @@ interface Span {
   readonly from: number
   to: number
 }
-export interface Amounts {
-  readonly bytes: number
-  readonly voiceSeconds: number
-  readonly smsCount: number
-}
+export const AMOUNTS = ['bytes', 'voiceSeconds', 'smsCount', 'sessions'] as const
+export type Amounts = Readonly<Record<(typeof AMOUNTS)[number], number>>
 export interface LineModel {
   readonly simId: number
   status: 'unprovisioned' | 'active' | 'suspended'
@@ -61,12 +58,13 @@ export const amountsOf = (line: LineModel, cycle: Cycle, poolId: number): Amount
   line.records
     .filter(({ at }) => inside(spanOf(cycle), at) && poolAt(line, at) === poolId)
     .reduce(
-      (sum, { bytes, voiceSeconds, smsCount }) => ({
+      (sum, { bytes, voiceSeconds, smsCount, sessions }) => ({
         bytes: sum.bytes + bytes,
         voiceSeconds: sum.voiceSeconds + voiceSeconds,
         smsCount: sum.smsCount + smsCount,
+        sessions: sum.sessions + sessions,
       }),
-      { bytes: 0, voiceSeconds: 0, smsCount: 0 },
+      { bytes: 0, voiceSeconds: 0, smsCount: 0, sessions: 0 },
     )
 
 export function contributes(line: LineModel, cycle: Cycle, poolId: number): boolean {

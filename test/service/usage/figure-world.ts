@@ -14,7 +14,7 @@ import { openSlice } from '../../../service/usage/rows/open-cycle.ts'
 import { aPool, aTariff, type TestStore } from '../../setup/estate.ts'
 import { weighed } from '../../setup/weighed.ts'
 import { aHarness } from '../harness.ts'
-import { aLine, amountsOf, type LineModel, OUTSIDE, openMembership } from './figure-model.ts'
+import { AMOUNTS, aLine, amountsOf, type LineModel, OUTSIDE, openMembership } from './figure-model.ts'
 
 const DAY = 86_400_000
 export const BEGIN = Date.parse('2026-10-20T09:00:00Z')
@@ -64,6 +64,7 @@ interface Used {
   readonly bytes: number
   readonly voiceSeconds?: number
   readonly smsCount?: number
+  readonly sessions?: number
   readonly hoursAgo: number
 }
 export type Step =
@@ -94,6 +95,7 @@ const less = {
   bytes: fc.integer({ min: -1500, max: 0 }),
   voiceSeconds: fc.integer({ min: -60, max: 0 }),
   smsCount: fc.constantFrom(0, 0, -1),
+  sessions: fc.constantFrom(0, 0, -2),
 }
 const others = fc.oneof(fc.constant(0), fc.nat(130))
 
@@ -114,7 +116,15 @@ export const stepsOf = (mostHoursAgo: number): Record<'lives' | 'usage', fc.Arbi
       }),
     ),
     usage: fc.oneof(
-      weighed(7, ['use'], { sim, bytes, voiceSeconds: others, smsCount: others, hoursAgo, again: fc.boolean() }),
+      weighed(7, ['use'], {
+        sim,
+        bytes,
+        voiceSeconds: others,
+        smsCount: others,
+        sessions: others,
+        hoursAgo,
+        again: fc.boolean(),
+      }),
       weighed(1, ['correct'], { sim, ...less, hoursAgo }),
     ),
   }
@@ -330,17 +340,19 @@ async function use(world: World, line: LineModel, step: Extract<Step, { do: 'use
   const at = world.store.now - step.hoursAgo * 3_600_000
   const cycle = cycleAt(world.billingCycle, at)
   world.cycles.set(cycle.key, cycle)
-  const { bytes, voiceSeconds = 0, smsCount = 0 } = step
+  const { bytes, voiceSeconds = 0, smsCount = 0, sessions = 0 } = step
   const record = {
     ...world.harness.usage(line.simId, { at: new Date(at).toISOString() }),
     bytesDown: bytes,
     voiceSeconds,
     smsCount,
+    sessions,
     ...(step.do === 'correct' ? { correction: true } : {}),
   }
   const poolId = line.memberships.findLast(({ from, to }) => from <= at && at < to)?.poolId ?? OUTSIDE
   const sums = amountsOf(line, cycle, poolId)
-  const fits = sums.bytes + bytes >= 0 && sums.voiceSeconds + voiceSeconds >= 0 && sums.smsCount + smsCount >= 0
+  const added = { bytes, voiceSeconds, smsCount, sessions }
+  const fits = AMOUNTS.every((amount) => sums[amount] + added[amount] >= 0)
 
   const answer = await world.harness.record([record])
   const again = step.do === 'use' && step.again ? await world.harness.record([record]) : undefined
@@ -352,7 +364,7 @@ async function use(world: World, line: LineModel, step: Extract<Step, { do: 'use
   })
   if (again !== undefined)
     expect(again, 'the result of a record sent again').toMatchObject({ accepted: 0, duplicates: 1 })
-  if (fits) line.records.push({ id: record.recordId, at, bytes, voiceSeconds, smsCount })
+  if (fits) line.records.push({ id: record.recordId, at, ...added })
 }
 
 async function wait(world: World, days: number): Promise<void> {

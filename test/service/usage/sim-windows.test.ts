@@ -46,7 +46,13 @@ describe('windows of a SIM', () => {
     const edges = Object.values(windows).flatMap((at) => [at - 1, at, at + 1, at + BUCKET])
     await harness.record(
       [...edges, store.now, store.now + 4 * MINUTE].map((at, n) =>
-        harness.usage(simId, { at: new Date(at).toISOString(), bytesUp: 2 ** n, bytesDown: n, smsCount: n }),
+        harness.usage(simId, {
+          at: new Date(at).toISOString(),
+          bytesUp: 2 ** n,
+          bytesDown: n,
+          smsCount: n,
+          sessions: 2 * n,
+        }),
       ),
     )
     await harness.record([
@@ -67,7 +73,8 @@ describe('windows of a SIM', () => {
       return [(await simWindowSums(tx, [simId], at)).get(simId), (await poolWindowSums(tx, [poolId], at)).get(poolId)]
     })
 
-    expect(ofSim).toEqual(ofPool)
-    expect(new Set(Object.values(ofSim ?? {})).size).toBe(7)
+    // Sessions are not summed for pools.
+    expect(ofSim).toEqual({ ...ofPool, daySessions: 2 * (ofPool?.dayMessages ?? 0) })
+    expect(new Set(Object.values(ofSim ?? {})).size).toBe(8)
   })
 })

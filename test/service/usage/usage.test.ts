@@ -235,6 +235,25 @@ describe('the device of a SIM', () => {
   })
 })
 
+test('sessions are counted in all pools of a SIM', async () => {
+  const harness = await aHarness(store)
+  const poolId = await harness.aPool()
+  const [simId = 0] = await harness.activeSims(1, { poolId })
+  await harness.record([harness.usage(simId, { sessions: 3 }), harness.usage(simId, { sessions: 4, smsCount: 1 })])
+  store.now += 10 * MINUTE
+  const cause = { by: 'month-end', cycle: '2026-10' } as const
+  await harness.complete({ simId, type: TicketType.Provision, poolId: await harness.aPool(), cause })
+  await harness.record([harness.usage(simId, { sessions: 10 })])
+
+  const [sim] = await harness.asTenant(async (tx) => readSims(tx, await readSituation(tx), { ids: [simId] }, 'all'))
+
+  expect(sim?.facts).toMatchObject({ sessions: 17, sessions24h: 17, smsCount: 1 })
+  expect(await harness.rows(sql`select sessions from usage_ledger order by sessions`)).toEqual([
+    { sessions: 7 },
+    { sessions: 10 },
+  ])
+})
+
 describe('the place of a SIM', () => {
   const placeOf = async (harness: Harness, simId: number) => {
     const found = await harness.asTenant(async (tx) =>

@@ -104,6 +104,7 @@ const ledgerRow = fc.record({
   contributing: fc.boolean(),
   mb: fc.constantFrom(0, 1, 50, 90, 99, 100, 101, 300),
   smsCount: fc.constantFrom(0, 0, 0, 0, 99, 100),
+  sessions: fc.constantFrom(0, 0, 7),
 })
 const seen = fc.record({
   hoursAgo: hours(200),
@@ -184,9 +185,9 @@ async function make({ sims, pools, receivedHours, silenced }: AnEstate): Promise
                   ${one.country === 'FR' ? ago(one.changedHoursAgo) : null})`.execute(q)
       for (const row of ledger)
         await sql`
-          insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count)
+          insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count, sessions)
           values ('2026-11', ${id}, ${row.pool === 'own' ? (pool ?? 0) : row.pool}, ${row.tariff}, ${row.contributing},
-                  ${row.mb * MB}, 61, ${row.smsCount})
+                  ${row.mb * MB}, 61, ${row.smsCount}, ${row.sessions})
           on conflict do nothing`.execute(q)
       if (alert !== null) {
         const since = store.now - HOUR

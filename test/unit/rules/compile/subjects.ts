@@ -45,6 +45,7 @@ const windows = (random: Random) => ({
   todayBytes: bytes(random),
   hourMessages: random.below(30),
   dayMessages: random.below(300),
+  daySessions: random.below(300),
 })
 const amounts = (random: Random) => {
   const [usageBytes, limitBytes] = [bytes(random), bytes(random)]
@@ -98,6 +99,7 @@ export const aSim = (random: Random, { at, cycle }: Moment): SimRow & JudgedFigu
         : { simMonthlyFee: 900_000, smsFee: 40_000, voiceFee: 110_000, overageFeePerGb: 8_000_000 },
     voiceSeconds: random.below(1000),
     smsCount: random.below(10),
+    sessions: random.below(10),
     ...windows(random),
   }
 }
@@ -150,6 +152,7 @@ export function factsOfColumns(kind: 'sim' | 'pool', columns: 'window' | 'scan',
       dayMessages: -5,
       todayBytes: -6,
       hourMessages: -7,
+      daySessions: -8,
     },
     scan: { overSimCount: -1, silentSimCount: -2, topSimBytes: -3, lastSeenAt: new Date(moment.at - 77) },
   }[columns]
