@@ -46,12 +46,26 @@ export type Cost = 'row' | 'window' | 'scan'
  */
 export type WithTime = 'still' | 'ages' | 'falls' | 'expires' | 'elsewhere'
 
+/** The form of a text's values: another value would never be met. */
+export interface Form {
+  readonly pattern: RegExp
+  /** For a person: `one of a, b`. */
+  readonly expected: string
+}
+const oneOf = (values: readonly string[]): Form => ({
+  pattern: new RegExp(`^(${values.join('|')})$`),
+  expected: `one of ${values.join(', ')}`,
+})
+const TARIFF_TYPE = { form: oneOf(Object.keys(TariffType)) } as const
+
 type BySubject<T> = T | Partial<Readonly<Record<SubjectKind, T>>>
 
 /** Attributes that most facts leave out. */
 interface More {
   /** The table of its codes. */
   readonly codes?: CodeTable
+  /** Of a text. Default: any text. */
+  readonly form?: Form
   /** Default: `row`. */
   readonly cost?: BySubject<Cost>
   /** Default: `still`. */
@@ -77,6 +91,7 @@ const row =
     label,
     meaning,
     codes: more.codes ?? null,
+    form: more.form ?? null,
     cost: more.cost ?? 'row',
     withTime: more.withTime ?? 'still',
     movedUnder: more.movedUnder ?? null,
@@ -160,6 +175,7 @@ export const FACTS = {
     { sim: 'nullable', pool: 'known' },
     'its type of tariff',
     'Type of the effective tariff: Standard, Dynamic Pool or Fixed Pool; null for a SIM without tariff',
+    TARIFF_TYPE,
   ),
   poolType: integer('free', POOL, 'its type of pool', 'Type of the pool', { codes: PoolType }),
 
@@ -334,6 +350,7 @@ export const FACTS = {
     SIM_OR_NULL,
     'its country',
     'Country of its newest usage that names one, ISO 3166-1 alpha-2, such as DE; null until known',
+    { form: { pattern: /^[A-Z]{2}$/, expected: 'two capital letters such as DE' } },
   ),
   countryChanged: boolean(
     'free',
@@ -347,6 +364,7 @@ export const FACTS = {
     SIM_OR_NULL,
     'its network',
     'MCC and MNC of its newest usage that names them, such as 26201; null until known',
+    { form: { pattern: /^\d{5,6}$/, expected: '5 or 6 digits such as 26201' } },
   ),
   lastRat: string(
     'free',
@@ -363,6 +381,7 @@ export const FACTS = {
     SIM_OR_NULL,
     'who suspended it',
     'Who suspended it: person, watchdog, or notActivated if it was not Active since it was provisioned; null unless Suspended',
+    { form: oneOf(['person', 'watchdog', 'notActivated']) },
   ),
   type: integer('free', SIM, 'its type', 'Type of the SIM', { codes: SimType }),
 
@@ -523,6 +542,8 @@ export interface Fact {
   readonly meaning: string
   /** The table of its codes; null if the value is not a code. */
   readonly codes: CodeTable | null
+  /** Of a text; null: any text. */
+  readonly form: Form | null
   readonly cost: Cost
   readonly withTime: WithTime
   /** Tariffs under which others move it, if it moves `elsewhere`; null: all tariffs. */

@@ -55,7 +55,7 @@ function checkFacts(
     if (fact === undefined) {
       report(below(pointer, name), name, `a fact of the subject ${subject}`, didYouMean(name, facts.keys()))
     } else if (!isValueOf(fact, value)) {
-      report(below(pointer, name), value, `a ${fact.type}${fact.nullable ? ' or null' : ''}`)
+      report(below(pointer, name), value, valueOf(fact))
     }
     return fact === undefined || !isValueOf(fact, value)
   })
@@ -64,8 +64,13 @@ function checkFacts(
   return wrong.length === 0 && missing.length === 0
 }
 
-export function isValueOf({ type, nullable }: Fact, value: unknown): boolean {
+/** What values a fact has, for a person. */
+export const valueOf = ({ type, nullable, form }: Fact): string =>
+  `${form === null ? `a value of type ${type}` : form.expected}${nullable ? ', or null' : ''}`
+
+export function isValueOf({ type, nullable, form }: Fact, value: unknown): boolean {
   if (value === null) return nullable
+  if (form !== null) return typeof value === 'string' && form.pattern.test(value)
   if (type === 'integer') return Number.isInteger(value)
   return type === 'number' ? Number.isFinite(value) : typeof value === type
 }

@@ -49,10 +49,12 @@ export function readOperand(value: unknown, asked: OperandSource): Operand | und
   return read ?? refuse(expectedOf(fact))
 }
 
-const expectedOf = (fact: Fact): string =>
-  fact.codes === null
-    ? `a ${kindOf(fact)}, as ${fact.name} is,${unitMs(fact.unit) === undefined ? '' : ' a duration such as "PT36H"'} or {"fact": …}`
-    : `a code of ${fact.name}: ${codesOf(fact.codes)}`
+function expectedOf(fact: Fact): string {
+  if (fact.codes !== null) return `a code of ${fact.name}: ${codesOf(fact.codes)}`
+  if (fact.form !== null) return `${fact.form.expected}, as ${fact.name} is, or {"fact": …}`
+  const orDuration = unitMs(fact.unit) === undefined ? '' : ' a duration such as "PT36H"'
+  return `a ${kindOf(fact)}, as ${fact.name} is,${orDuration} or {"fact": …}`
+}
 const codesOf = (codes: Readonly<Record<string, number>>): string =>
   Object.entries(codes)
     .map(([label, code]) => `${code} (${label})`)
@@ -67,7 +69,8 @@ function readScalar(value: unknown, fact: Fact): Scalar | undefined {
     return fact.codes === null || Object.values(fact.codes).includes(value) ? value : undefined
   }
   if (fact.type === 'boolean') return typeof value === 'boolean' ? value : undefined
-  return typeof value === 'string' && value.length <= BOUNDS.textChars ? value : undefined
+  const isText = typeof value === 'string' && value.length <= BOUNDS.textChars
+  return isText && (fact.form === null || fact.form.pattern.test(value)) ? value : undefined
 }
 
 function readList(value: unknown, { fact, pointer, place }: OperandSource): readonly Scalar[] | undefined {

@@ -4,7 +4,7 @@ import { parseBillingCycle } from '../../domain/time/cycle.ts'
 import { durationMs, isDuration } from '../../domain/time/duration.ts'
 import { factsReadBy } from '../engine/evaluate-subject.ts'
 import { factsOf } from '../facts.ts'
-import { isValueOf } from '../load/check-examples.ts'
+import { isValueOf, valueOf } from '../load/check-examples.ts'
 import { below, type Report } from '../load/faults.ts'
 import type { Rule } from '../rule.ts'
 import { BOUNDS } from '../rule-file.ts'
@@ -141,7 +141,7 @@ function checkFacts({ test, rules, report }: Checking): void {
     else if (typeof value === 'string' && isNumeric(name)) checkSeries(value, pointer, report)
     else if (![value].flat().every((one) => isValueOf(fact, one))) {
       const series = isNumeric(name) ? ', or a series such as 10x9' : ''
-      report(pointer, value, `${fact.type}${fact.nullable ? ' or null' : ''}, a list of them${series}`)
+      report(pointer, value, `${valueOf(fact)}, a list of them${series}`)
     }
   }
   for (const name of factsReadBy(rule)) {

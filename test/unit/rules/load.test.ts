@@ -135,6 +135,7 @@ describe('the conditions of a rule file', () => {
     ['a number for text', all(leaf('poolName', 'equal', 1)), '/all/0/value'],
     ['order of text', all(leaf('poolName', 'lessThan', 'b')), '/all/0/value'],
     ['an unknown code', all(leaf('watchdogMode', 'equal', 7)), '/all/0/value'],
+    ['an unknown type of tariff', all(leaf('tariffType', 'equal', 'Fixed')), '/all/0/value'],
     ['an empty list', all(leaf('usagePct', 'in', [])), '/all/0/value'],
     ['text as a list', all(nameIn('abc')), '/all/0/value'],
     ['a list with a wrong item', all(nameIn(['a', 1])), '/all/0/value/1'],
@@ -151,6 +152,23 @@ describe('the conditions of a rule file', () => {
     ['a property of objects', all(leaf('constructor', 'equal', '1')), '/all/0/fact'],
   ])('are refused with %s', async (_, conditions, pointer) => {
     expect(await pointersOf(aFile({ conditions }))).toContain(`/conditions${pointer}`)
+  })
+
+  test.each([
+    ['suspendedBy', 'user', 'one of person, watchdog, notActivated'],
+    ['lastCountry', 'Germany', 'two capital letters such as DE'],
+    ['lastMccMnc', '262-01', '5 or 6 digits such as 26201'],
+  ])('are refused with a %s that no SIM has, and so are examples', async (fact, value, form) => {
+    const examples = examplesOf({ [fact]: value }, { [fact]: null })
+    const { file, text } = aFile({ subject: 'sim', conditions: all(leaf(fact, 'in', [value])), examples })
+
+    expect(await faultsOf({ file: file.replace('pool/', 'sim/'), text })).toMatchObject([
+      { pointer: '/conditions/all/0/value/0', got: `"${value}"`, expected: `${form}, as ${fact} is, or {"fact": …}` },
+    ])
+    const known = aFile({ subject: 'sim', conditions: all(leaf(fact, 'known', true)), examples })
+    expect(await faultsOf({ file: known.file.replace('pool/', 'sim/'), text: known.text })).toMatchObject([
+      { pointer: `/examples/0/facts/${fact}`, expected: `${form}, or null` },
+    ])
   })
 
   test.each<[string, unknown, unknown]>([
