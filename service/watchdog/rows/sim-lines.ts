@@ -15,8 +15,8 @@ type Own = Omit<SimRow, 'pool' | 'tariffType' | 'fees'>
 
 const COLUMNS = sql`
   s.id, ${simColumns()}, s.status_since, ${SEEN.imei}, ${SEEN.deviceChanges}, ${SEEN.deviceChangedAt},
-  ${SEEN.lastSeenAt}, ${SEEN.country}, ${SEEN.mccMnc}, ${SEEN.rat}, ${SEEN.countryChangedAt}, ${SUSPENSION}, l.pool_id, l.tariff_id, l.contributing, l.bytes, l.voice_seconds,
-  l.sms_count, l.sessions`
+  ${SEEN.lastSeenAt}, ${SEEN.country}, ${SEEN.mccMnc}, ${SEEN.rat}, ${SEEN.countryChangedAt}, ${SUSPENSION},
+  l.pool_id, l.tariff_id, l.contributing, l.bytes, l.voice_seconds, l.sms_count, l.sessions`
 
 /** Numbers of the columns. Those of `simColumns` are in its order. */
 const AT = {
