@@ -6,8 +6,8 @@
  */
 import { MB, toMoney } from './units.ts'
 
-/** The unit of a number; `times` stands for a ratio. */
-export type Unit = 'MB' | '%' | 'hours' | 'minutes' | 'days' | 'times'
+/** The unit of a number; `times` stands for a ratio, `money` for whole units of the tenant's currency. */
+export type Unit = 'MB' | '%' | 'hours' | 'minutes' | 'days' | 'times' | 'money'
 
 /** How many digits a number may have, from the usual to the most that a double has. */
 const DIGITS = { least: 3, most: 17 }
@@ -87,6 +87,11 @@ export const percent = (pct: number, others: readonly number[] = []): string =>
 export const plainNumber = (value: number, others: readonly number[] = []): string =>
   Number.isSafeInteger(value) ? String(value) : apart(cut, value, others)
 
+/** Money has two digits after its point, and up to millionths only to differ. */
+const CENTS = { least: 2, most: 6 }
+const writeMoney: Write = (value, digits) =>
+  value.toLocaleString('en', { minimumFractionDigits: CENTS.least, maximumFractionDigits: digits })
+
 const PARTS = [
   ['d', 86_400_000],
   ['h', 3_600_000],
@@ -130,6 +135,7 @@ export const unitMs = (unit: Unit | null): number | undefined =>
 export function quantity(value: number, unit: Unit | null, others: readonly number[] = []): string {
   if (unit === 'MB') return megabytes(value, others)
   if (unit === '%') return percent(value, others)
+  if (unit === 'money') return writeMoney(value, digitsApart(writeMoney, value, others, CENTS))
   if (unit === 'days') return `${cut(value, DIGITS.least)} d`
   if (unit === 'times' || unit === null) return plainNumber(value, others)
   const toMs = (number: number) => number * UNIT_MS[unit]

@@ -39,6 +39,8 @@ interface Instant {
   readonly billingCycle: string
   /** IANA name. */
   readonly timeZone: string
+  /** ISO 4217. */
+  readonly currency: string
   readonly feedTimes: FeedRow
 }
 
@@ -189,6 +191,7 @@ export const SIM_FACTS: { readonly [Name in keyof SimFacts]: FactOf<SimFactRow, 
   burnShortRatio: (row, moment) => burnFacts(row, moment).burnShortRatio,
   burnLongRatio: (row, moment) => burnFacts(row, moment).burnLongRatio,
   forecastPct: (row, moment) => burnFacts(row, moment).forecastPct,
+  currency: (_, { currency }) => currency,
   elapsedPct: (_, { time }) => time.elapsedPct,
   cycleHours: (_, { time }) => time.cycleHours,
   daysUntilRenewal: (_, { time }) => time.daysUntilRenewal,
@@ -251,6 +254,7 @@ export function poolFactsOf(row: PoolFactRow & PoolScan & WindowSums, moment: Mo
     remainingMB: toMB(row.remainingBytes),
     overageMB: toMB(row.overageBytes),
     ...burnFacts(row, moment),
+    currency: moment.currency,
     ...moment.time,
     usageTodayMB: toMB(row.todayBytes),
     usage24hMB: toMB(row.dayBytes),
@@ -300,6 +304,7 @@ export function tenantFactsOf(row: TenantFactRow & TicketCounts & OverageCharges
     ...chargesOf(row, moment),
     usageMB: toMB(row.usageBytes),
     overageMB: toMB(row.overageBytes),
+    currency: moment.currency,
     ...moment.time,
     feedAgeMinutes: over(feed.ageMs, MINUTE_MS),
     feedAgePct: feed.ageMs === null ? null : cyclePct(cycle, feed.ageMs),

@@ -99,10 +99,10 @@ const row =
     max: more.max ?? null,
     ofUsage: more.ofUsage ?? false,
   })
-const number = row('number')
 const megabytes = row('number', 'MB')
 const percent = row('number', '%')
 const times = row('number', 'times')
+const money = row('number', 'money')
 const hours = row('number', 'hours')
 const minutes = row('number', 'minutes')
 const integer = row('integer')
@@ -215,7 +215,7 @@ export const FACTS = {
     'Overage of the cycle; of a SIM in a shared pool, its part of the pool’s overage',
     { ...USED, ...BY_OVERAGE, cost: { tenant: 'scan' } },
   ),
-  cost: number(
+  cost: money(
     'cycle',
     SIM,
     'charges',
@@ -279,6 +279,9 @@ export const FACTS = {
     `Forecast of the data used at the end of the cycle, as a share of the limit, at the rate over 1/12 of the cycle${AS_OF}`,
     WINDOW,
   ),
+  currency: string('free', ALL, 'its currency', 'Currency of its charges, ISO 4217', {
+    form: { pattern: /^[A-Z]{3}$/, expected: 'three capital letters such as EUR' },
+  }),
   elapsedPct: percent('rises', ALL, 'elapsed part of the billing cycle', 'Elapsed part of the cycle', {
     withTime: 'ages',
     min: 0,
@@ -451,14 +454,14 @@ export const FACTS = {
     { ...ENDED, max: 100 },
   ),
   overPoolCount: integer('cycle', TENANT, 'pools with overage', 'Pools with overage', { ...USAGE, ...COUNTED }),
-  overageCost: number(
+  overageCost: money(
     'cycle',
     { sim: 'known', tenant: 'known' },
     'charge for overage',
     `Charge for overage so far, of the SIM or of the tenant’s pools, ${IN_CURRENCY}`,
     { ...USED, ...BY_OVERAGE, cost: { tenant: 'window' } },
   ),
-  forecastOverageCost: number(
+  forecastOverageCost: money(
     'cycle',
     TENANT_OR_NULL,
     'forecast of the charge for overage',

@@ -1,8 +1,9 @@
 /** Messages of rules: templates with `{{fact}}` placeholders. */
 
 import { labelOf } from '../../domain/codes.ts'
-import { beforeLimit, plainNumber, quantity, type Unit } from '../../domain/quantity.ts'
+import { beforeLimit, money, plainNumber, quantity, type Unit } from '../../domain/quantity.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
+import { fromMoney } from '../../domain/units.ts'
 import { FACTS, type Facts } from '../facts.ts'
 import { namesOf, STEP } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
@@ -34,6 +35,7 @@ const TYPED: Readonly<Record<Unit, RegExp>> = {
   minutes: /^\s?(minutes?|mins?)(?![\p{L}\p{N}])/iu,
   days: /^\s?(days?|d)(?![\p{L}\p{N}])/iu,
   times: /^(?!)/,
+  money: /^\s?[A-Z]{3}(?![\p{L}\p{N}])/u,
 }
 
 const OF_LIMIT = /^ of \{\{\s*limitMB\s*\}\}/
@@ -55,6 +57,7 @@ function valueText(name: string, facts: Facts, names: Names): string {
   if (typeof value === 'string') return value.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
   const spec = specOf(name, names)
   if (spec?.codes != null) return labelOf(spec.codes, value)
+  if (spec?.unit === 'money' && typeof facts['currency'] === 'string') return money(fromMoney(value), facts['currency'])
   if (spec?.unit === 'MB') return quantity(value, 'MB', numbersOf(facts, name === 'limitMB' ? 'usageMB' : 'limitMB'))
   return spec?.unit == null ? plainNumber(value) : quantity(value, spec.unit)
 }

@@ -119,6 +119,7 @@ const BY_ITSELF: readonly string[] = [
   'hoursUntilRenewal',
   'hourOfDay',
   'dayOfWeek',
+  'currency',
   'feedAgePct',
   'feedAgeMinutes',
   'feedLimitMinutes',

@@ -122,7 +122,8 @@ export async function play(test: TimelineTest, rules: readonly Rule[], coverage:
 
   /** @returns when time alone may change something */
   async function evaluateAll(inCycle = cycleNow()): Promise<number> {
-    const moment = momentOf({ at: now, cycle: inCycle, billingCycle, timeZone: 'UTC', feedTimes: feedOf(estate) })
+    const around = { billingCycle, timeZone: 'UTC', currency: 'EUR', feedTimes: feedOf(estate) }
+    const moment = momentOf({ at: now, cycle: inCycle, ...around })
     let nextAt = Number.POSITIVE_INFINITY
     const when = { at: now, cycle: inCycle, staleSince: moment.feed.staleSince }
     let hasChanged = enforcement.suspendDue(when)

@@ -66,13 +66,13 @@ export const viewSituation = (tx: TenantTx, cycle: Cycle): Promise<Situation> =>
   situationIn(tx, tx.now.getTime(), cycle, true)
 
 async function situationIn(tx: TenantTx, at: number, cycle: Cycle, isViewed: boolean): Promise<Situation> {
-  const { billingCycle, enforcementEnabled, escalateAfter, mailsFrom, timeZone } = await tenantSettings(tx)
+  const { billingCycle, enforcementEnabled, escalateAfter, mailsFrom, timeZone, currency } = await tenantSettings(tx)
   let row: Promise<TenantFactRow | undefined> | undefined
   const tenant = () => (row ??= tenantFactRow(tx, cycle.key))
   const feedTimes = await readFeed(tx)
   const silences = await openSilences(tx)
   const escalateAfterMs = escalateAfter === null ? null : durationMs(escalateAfter)
-  const moment = momentOf({ at, cycle, billingCycle, timeZone, feedTimes })
+  const moment = momentOf({ at, cycle, billingCycle, timeZone, currency, feedTimes })
   const { tenantId } = tx
   return { tenantId, moment, enforcementEnabled, escalateAfterMs, mailsFrom, timeZone, tenant, silences, isViewed }
 }

@@ -109,7 +109,7 @@ describe('overage-cost-forecast', () => {
     expect(before).toEqual([])
     expect(await world.logged()).toEqual(['overage-cost-forecast/tenant/2026-11/fired'])
     expect((await world.log()).map(({ message }) => message)).toEqual([
-      'Overage will cost 1.37 by the end of the billing cycle if pools go on like this: 45.8 % of what they cost without it. So far it is 0.1, with 40 % of the cycle gone.',
+      'Overage will cost EUR 1.37 by the end of the billing cycle if pools go on like this: 45.8 % of what they cost without it. So far it is EUR 0.10, with 40 % of the cycle gone.',
     ])
   })
 })

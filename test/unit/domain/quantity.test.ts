@@ -215,6 +215,8 @@ describe('quantity', () => {
     [2160, 'minutes', '36 h'],
     [9, 'days', '9 d'],
     [1.9512, 'times', '1.95'],
+    [1176.5, 'money', '1,176.50'],
+    [0, 'money', '0.00'],
     [1234567, null, '1234567'],
     [0.12345, null, '0.123'],
   ])('writes %d in %s as %s', (value, unit, text) => {
@@ -224,6 +226,7 @@ describe('quantity', () => {
   test('keeps numbers apart that are compared', () => {
     expect(quantity(80.004, '%', [80])).toBe('80.004 %')
     expect(quantity(1.5004, 'times', [1.5])).toBe('1.5004')
+    expect(quantity(12.003, 'money', [12])).toBe('12.003')
     expect(quantity(24.0001, 'hours', [24])).toBe('24 h 360 ms')
     expect(plainNumber(7, [8])).toBe('7')
   })

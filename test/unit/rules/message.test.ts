@@ -60,6 +60,15 @@ describe('fillMessage', () => {
     expect(fillMessage(template, facts)).toBe(expected)
   })
 
+  test.each([
+    ['EUR', 'It costs {{cost}}, so far.', 'It costs EUR 1,176.53, so far.'],
+    ['EUR', '{{cost}} EUR or {{ cost }} USED', 'EUR 1,176.53 or EUR 1,176.53 USED'],
+    ['JPY', '{{cost}}', 'JPY 1,177'],
+    [null, '{{cost}}', '1,176.53'],
+  ])('writes money in %s with its currency', (currency, template, expected) => {
+    expect(fillMessage(template, { cost: 1176.525, currency })).toBe(expected)
+  })
+
   test('tells usage and its limit apart', () => {
     const facts = { usageMB: 100.18, limitMB: 100, usagePct: 100.18, overageMB: 0.18 }
 

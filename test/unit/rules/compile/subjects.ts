@@ -26,7 +26,7 @@ export function aMoment(random: Random): Moment {
   const some = () => anInstant(random, at, cycle.endsAt - cycle.startsAt)
   const feedEvery = random.pick(['PT1M', 'PT1H', 'P1D', 'P7D'])
   const feedTimes = { receivedAt: some(), newestAt: some(), activeSince: some(), feedEvery }
-  return momentOf({ at, cycle, billingCycle, timeZone: 'UTC', feedTimes })
+  return momentOf({ at, cycle, billingCycle, timeZone: 'UTC', currency: 'EUR', feedTimes })
 }
 
 /** Null, up to twice `ms` ago, or a little ahead of the clock. */
