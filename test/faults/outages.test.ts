@@ -91,11 +91,13 @@ test.skipIf(!hasRedis)('is small: Temporal is away for two minutes', { timeout: 
   expect(report.faults).toEqual([])
   expect([report.doubles, report.effects]).toEqual([0, report.tickets])
   expect(new Set(readiness)).toEqual(new Set([200]))
-  const statuses = (what: string) => new Set(seen?.answers.filter((one) => one.what === what).map((one) => one.status))
+  // A slow machine has too many requests of the key under way at once: those are told to wait, and sent again.
+  const answered = seen?.answers.filter(({ status, retryAfter }) => status !== 429 || retryAfter === null)
+  const statuses = (what: string) => new Set(answered?.filter((one) => one.what === what).map((one) => one.status))
   expect([statuses('list'), statuses('usage'), statuses('ticket')]).toEqual(
     [[200], [200], [200]].map((s) => new Set(s)),
   )
-  const starts = seen?.answers.filter(({ what }) => what === 'start') ?? []
+  const starts = answered?.filter(({ what }) => what === 'start') ?? []
   expect(starts.length).toBeGreaterThan(10)
   expect(starts.filter(({ status, retryAfter }) => status !== 503 || retryAfter === null)).toEqual([])
   expect(seen?.counted).toBe(seen?.sent)
