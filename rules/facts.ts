@@ -12,8 +12,13 @@ import type { SubjectKind } from '../domain/watchdog/subject.ts'
 
 export type FactType = 'number' | 'integer' | 'boolean' | 'string'
 
+/** Those of provisioned SIMs first: most rules know no other. A rule has those that its `match` names. */
+const STATUSES = {
+  Active: SimStatus.Active,
+  Suspended: SimStatus.Suspended,
+  Unprovisioned: SimStatus.Unprovisioned,
+} as const
 /** Codes of evaluated subjects: a comparison with another code would never be met. */
-const WATCHED_STATUS = { Active: SimStatus.Active, Suspended: SimStatus.Suspended } as const
 const WATCHED_MODE = { Monitor: WatchdogMode.Monitor, Enforce: WatchdogMode.Enforce } as const
 
 /** Whether a subject's fact is always known or may be null. */
@@ -375,7 +380,9 @@ export const FACTS = {
     'its radio access technology',
     'Radio access technology of its newest usage that names one, as the carrier writes it; null until known',
   ),
-  status: integer('free', SIM, 'its status', 'Status; Unprovisioned SIMs are not evaluated', { codes: WATCHED_STATUS }),
+  status: integer('free', SIM, 'its status', 'Status; Unprovisioned only for rules whose `match.status` names it', {
+    codes: STATUSES,
+  }),
   statusAgeHours: hours('free', SIM, 'time since its status changed', 'Time since the status changed', {
     withTime: 'ages',
   }),

@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { LogLevel, TariffType } from '../domain/codes.ts'
+import { LogLevel, SimStatus, TariffType } from '../domain/codes.ts'
 import { strictObject } from '../domain/schema.ts'
 import { SUSPEND_TARGETS, SUSPENDED_UNTIL } from '../domain/temporal/suspend-on-overage.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
@@ -36,7 +36,7 @@ const Pattern = (what: string) =>
   Type.String({ minLength: 1, maxLength: 128, description: `${what}; * stands for any characters` })
 const TariffLabel = oneOf(labels(TariffType), 'Type of the governing tariff')
 
-const Match = strictObject(
+export const Match = strictObject(
   {
     tenant: Type.Optional(Pattern('Id of the tenant')),
     pool: Type.Optional(Pattern('Name of the pool')),
@@ -44,6 +44,14 @@ const Match = strictObject(
     tariffType: Type.Optional(
       Type.Union([TariffLabel, Type.Array(TariffLabel, { minItems: 1, maxItems: 3 })], {
         description: 'Type of the governing tariff, one or a list of: Standard, Dynamic Pool, Fixed Pool',
+      }),
+    ),
+    status: Type.Optional(
+      Type.Array(oneOf(labels(SimStatus), 'Status of the SIM'), {
+        minItems: 1,
+        maxItems: 3,
+        uniqueItems: true,
+        description: 'Statuses of the SIM, a list of: Unprovisioned, Active, Suspended; left out: Active, Suspended',
       }),
     ),
   },

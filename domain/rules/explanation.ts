@@ -34,7 +34,18 @@ const Comparison = strictObject(
 )
 export type Comparison = Static<typeof Comparison>
 
-const MISFITS = ['rules', 'subject', 'exempt', 'mode', 'stage', 'tenant', 'pool', 'tag', 'tariffType'] as const
+const MISFITS = [
+  'rules',
+  'subject',
+  'exempt',
+  'mode',
+  'stage',
+  'tenant',
+  'pool',
+  'tag',
+  'tariffType',
+  'status',
+] as const
 const Misfit = strictObject({
   field: oneOf(
     MISFITS,

@@ -21,8 +21,8 @@ export const MOST_EXAMPLES = 5
 const Without = strictObject({
   reason: oneOf(
     UNCOVERED_REASONS,
-    'The first applicable reason. `notProvisioned`, `exempt`, `mode` (Disabled): not evaluated; `match`: no ' +
-      'rule’s `match` fits; `stage`: matching rules are in stage off or shadow; `threshold`: they compare with ' +
+    'The first applicable reason. `notProvisioned`: an Unprovisioned SIM that no rule’s `match` fits; `exempt`, ' +
+      '`mode` (Disabled): not evaluated; `match`: no rule’s `match` fits; `stage`: matching rules are in stage off or shadow; `threshold`: they compare with ' +
       '`warningThresholdPct`, which is not set; `settings`: they require other settings',
   ),
   words: Type.String({ description: 'In words' }),

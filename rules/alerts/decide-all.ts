@@ -1,5 +1,5 @@
 /** Decides the alerts of a batch of subjects, and withdraws those whose rule no longer covers its subject. Pure. */
-import { WatchdogMode } from '../../domain/codes.ts'
+import { SimStatus, WatchdogMode } from '../../domain/codes.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import type { RuleOutcome } from '../engine/evaluate-subject.ts'
 import type { StoredAlert } from './alert-state.ts'
@@ -11,6 +11,7 @@ import {
   type GuardAnswers,
   isToWithdraw,
   leftOf,
+  outcomesLeft,
 } from './decide-subject.ts'
 import { inhibitorsByPool, type PossibleInhibitor } from './quiet.ts'
 import { modeOf, NOUNS, poolIdOf, type SubjectFacts, subjectKey, subjectLabel } from './subject.ts'
@@ -18,7 +19,7 @@ import { modeOf, NOUNS, poolIdOf, type SubjectFacts, subjectKey, subjectLabel } 
 /** The subject of an alert, with its label for people. */
 export interface AlertSubject extends Subject {
   readonly label: string
-  /** ICCID and tag of a SIM; null for others, and for a SIM that is gone. */
+  /** ICCID and tag of a SIM; null for others. */
   readonly card: { readonly iccid: string; readonly tag: string } | null
   /** Null outside pools. */
   readonly poolId: number | null
@@ -59,10 +60,14 @@ interface OfBatch extends Circumstances {
   readonly poolAlerts: readonly StoredAlert[]
 }
 
-export function decideAll(batch: OfBatch, { evaluated, gone, stored }: Deciding, guardOf: GuardAnswers): Decisions {
+export function decideAll(batch: OfBatch, { gone, stored, ...given }: Deciding, guardOf: GuardAnswers): Decisions {
   const { moment, rules } = batch
   const bySubject = Map.groupBy(stored, subjectKey)
   const alertsOf = (subject: Subject) => bySubject.get(subjectKey(subject)) ?? []
+  const evaluated = given.evaluated.map((subject) => ({
+    ...subject,
+    outcomes: [...subject.outcomes, ...outcomesLeft(subject, subject.outcomes, alertsOf(subject), batch)],
+  }))
   const withdrawalOf = (about: AlertSubject, alert: StoredAlert, why: string): Withdrawal => {
     const name = { rule: alert.rule, subject: about, scope: alert.scope }
     const decision = withdrawAlert({ name, previous: alert.state, now: moment.at })
@@ -70,13 +75,13 @@ export function decideAll(batch: OfBatch, { evaluated, gone, stored }: Deciding,
   }
   const left = evaluated.flatMap((subject) =>
     leftOf(subject, subject.outcomes, alertsOf(subject), batch).map((alert) =>
-      withdrawalOf(aboutOf(subject), alert, whyWithdrawn(subject, alert.rule, rules)),
+      withdrawalOf(aboutOf(subject), alert, whyWithdrawn(subject, alert, rules)),
     ),
   )
   const ofGone = gone.flatMap((about) =>
     alertsOf(about)
       .filter(isToWithdraw)
-      .map((alert) => withdrawalOf(about, alert, whyGone(about))),
+      .map((alert) => withdrawalOf(about, alert, `the ${NOUNS[about.kind]} was deleted`)),
   )
   return {
     evaluations: evaluateInOrder(batch, evaluated, alertsOf, guardOf),
@@ -123,7 +128,15 @@ const aboutOf = (subject: SubjectFacts): AlertSubject => ({
   poolId: poolIdOf(subject),
 })
 
-function whyWithdrawn(subject: SubjectFacts, rule: string, rules: Circumstances['rules']): string {
+function whyWithdrawn(
+  subject: SubjectFacts,
+  { rule, state }: Pick<StoredAlert, 'rule' | 'state'>,
+  rules: Circumstances['rules'],
+): string {
+  if (subject.kind === 'sim' && subject.row.status === SimStatus.Unprovisioned) {
+    const { statusSince } = subject.row
+    if (state.began <= statusSince.getTime()) return 'the SIM is no longer provisioned'
+  }
   if (subject.kind === 'sim' && subject.row.exempt) return 'the SIM is exempt from the watchdog'
   if (modeOf(subject) === WatchdogMode.Disabled) return `the watchdog is disabled for the ${NOUNS[subject.kind]}`
   const known = rules.get(rule)
@@ -131,6 +144,3 @@ function whyWithdrawn(subject: SubjectFacts, rule: string, rules: Circumstances[
   if (known.event.params.stage === 'off') return 'the rule was switched off'
   return `the rule no longer covers the ${NOUNS[subject.kind]}`
 }
-
-const whyGone = ({ kind }: Subject): string =>
-  kind === 'sim' ? 'the SIM is no longer provisioned' : `the ${NOUNS[kind]} was deleted`

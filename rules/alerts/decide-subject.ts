@@ -2,10 +2,11 @@
  * Decides the alerts of a subject: of each the level, the permission, quiet and the guard's answer, then the alert. The
  * service, its look for changes, and tests of rules over time all decide by it. Pure; instants are epoch milliseconds.
  */
-import type { LogLevel } from '../../domain/codes.ts'
+import { type LogLevel, SimStatus } from '../../domain/codes.ts'
 import { isOrdered } from '../../domain/temporal/signals.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import type { RuleOutcome } from '../engine/evaluate-subject.ts'
+import { statusesOf } from '../engine/match.ts'
 import type { DeviceChange } from '../fact-rows.ts'
 import type { Facts } from '../facts.ts'
 import type { Moment } from '../facts-of.ts'
@@ -161,6 +162,42 @@ function alertOf<A extends KeptAlert>(alerts: readonly A[], rule: string, scope:
   const all = alerts.filter((alert) => alert.rule === rule)
   const own = all.find((alert) => alert.scope === scope) ?? null
   return own !== null && isOpen(own.state) ? own : (all.find(({ state }) => isOpen(state)) ?? own)
+}
+
+/**
+ * Outcomes of rules that a provisioned SIM has left by its status since an alert of theirs began: no longer met, so the
+ * alert ends. A rule that was edited to leave it out is withdrawn instead, and so are rules from an Unprovisioned SIM.
+ *
+ * @param attached the rules attached to the subject
+ * @param alerts its alerts
+ */
+export function outcomesLeft<A extends KeptAlert>(
+  subject: SubjectFacts,
+  attached: readonly { readonly rule: { readonly name: string } }[],
+  alerts: readonly A[],
+  { moment, rules }: Pick<Circumstances, 'moment' | 'rules'>,
+): RuleOutcome[] {
+  if (subject.kind !== 'sim' || subject.row.status === SimStatus.Unprovisioned) return []
+  if (alerts.length === 0 || moment.isEnded || !isWatched(subject)) return []
+  const { status, statusSince } = subject.row
+  const names = new Set(attached.map(({ rule }) => rule.name))
+  const open = alerts.filter(({ rule, state }) => !names.has(rule) && isOpen(state))
+  const since = open.filter(({ state }) => state.began <= statusSince.getTime())
+  return [...new Set(since.map(({ rule }) => rule))].flatMap((name): RuleOutcome[] => {
+    const rule = rules.get(name)
+    const statuses = rule === undefined ? [] : statusesOf(rule.match)
+    if (rule === undefined || rule.event.params.stage === 'off' || statuses.includes(status)) return []
+    const compared = {
+      fact: 'status',
+      value: status,
+      operator: 'in',
+      operand: statuses,
+      operandFact: null,
+      result: false,
+    }
+    const clear = rule.clear === null ? {} : { clear: true }
+    return [{ rule, met: false, ...clear, occurrence: null, explanation: [compared] }]
+  })
 }
 
 /** Whether a decision has to be kept: an alert begins, or its state or scope is another. */

@@ -1,10 +1,11 @@
 /** Subjects of rules: SIMs, pools and the tenant, with their facts. */
-import { WatchdogMode } from '../../domain/codes.ts'
+import { SimStatus, WatchdogMode } from '../../domain/codes.ts'
 import { settingsInForce, type WatchdogSettings } from '../../domain/watchdog/settings.ts'
 import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { MatchProperties } from '../engine/match.ts'
 import type { JudgedFigures, PoolFactRow, SimRow, TenantFactRow } from '../fact-rows.ts'
 import type { PoolFacts, SimFacts, TenantFacts } from '../facts.ts'
+import type { Moment } from '../facts-of.ts'
 
 interface Of<K extends SubjectKind, Row, F> extends Subject {
   readonly kind: K
@@ -53,18 +54,22 @@ export function modeOf(subject: SubjectFacts): WatchdogMode {
   }
 }
 
-export function matchedOf(subject: SubjectFacts, tenantId: string): MatchProperties {
+/** In an ended cycle a SIM that has been unprovisioned since counts as Active: it was, where it used something. */
+const statusAt = ({ status }: SimRow, { isEnded }: Pick<Moment, 'isEnded'>): SimStatus =>
+  isEnded && status === SimStatus.Unprovisioned ? SimStatus.Active : status
+
+export function matchedOf(subject: SubjectFacts, tenantId: string, moment: Pick<Moment, 'isEnded'>): MatchProperties {
   switch (subject.kind) {
     case 'sim': {
       const { poolName, tag, tariffType } = subject.facts
-      return { subject: 'sim', tenantId, poolName, tag, tariffType }
+      return { subject: 'sim', tenantId, poolName, tag, tariffType, status: statusAt(subject.row, moment) }
     }
     case 'pool': {
       const { poolName, tariffType } = subject.facts
-      return { subject: 'pool', tenantId, poolName, tag: null, tariffType }
+      return { subject: 'pool', tenantId, poolName, tag: null, tariffType, status: null }
     }
     case 'tenant':
-      return { subject: 'tenant', tenantId, poolName: null, tag: null, tariffType: null }
+      return { subject: 'tenant', tenantId, poolName: null, tag: null, tariffType: null, status: null }
   }
 }
 

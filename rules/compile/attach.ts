@@ -1,7 +1,8 @@
 /**
  * Which compiled rules are attached to a subject: those of `isAttached`, but found once for all subjects of a tenant, a
- * pool, a type of tariff and a tag class. Tags are of one class if they fit the same of the rules' tag patterns.
+ * pool, a type of tariff, a status and a tag class. Tags are of one class if they fit the same of the rules' tag patterns.
  */
+import type { SimStatus } from '../../domain/codes.ts'
 import { compilePattern, isAttached, type MatchProperties } from '../engine/match.ts'
 import type { CompiledRule } from './compile-rule.ts'
 
@@ -17,8 +18,8 @@ interface Fork {
 }
 type Branch = Fork | { readonly rules: readonly CompiledRule[] }
 
-/** Branches by tenant, name of the pool, and type of the tariff. */
-type Classes = Map<string, Map<string | null, Map<string | null, Branch>>>
+/** Branches by tenant, name of the pool, type of the tariff, and status. */
+type Classes = Map<string, Map<string | null, Map<string | null, Map<SimStatus | null, Branch>>>>
 
 /**
  * Most classes and branches in memory. Entries of renamed pools stay until then, and tenants choose their tags: neither
@@ -49,9 +50,11 @@ export function attacher(rules: readonly CompiledRule[], mostKept: number = MOST
     const branch = branches.get(key) ?? branchOf(candidates, tagPatternsOf(candidates))
     branches.set(key, branch)
     const tenants: Classes = classes[to.subject]
-    const pools = tenants.get(to.tenantId) ?? new Map<string | null, Map<string | null, Branch>>()
-    const tariffs = pools.get(to.poolName) ?? new Map<string | null, Branch>()
-    tenants.set(to.tenantId, pools.set(to.poolName, tariffs.set(to.tariffType, branch)))
+    const pools =
+      tenants.get(to.tenantId) ?? new Map<string | null, Map<string | null, Map<SimStatus | null, Branch>>>()
+    const tariffs = pools.get(to.poolName) ?? new Map<string | null, Map<SimStatus | null, Branch>>()
+    const statuses = tariffs.get(to.tariffType) ?? new Map<SimStatus | null, Branch>()
+    tenants.set(to.tenantId, pools.set(to.poolName, tariffs.set(to.tariffType, statuses.set(to.status, branch))))
     return branch
   }
 
@@ -69,7 +72,7 @@ export function attacher(rules: readonly CompiledRule[], mostKept: number = MOST
   return (to) => {
     if (kept >= mostKept) forget()
     const tenants: Classes = classes[to.subject]
-    let branch = tenants.get(to.tenantId)?.get(to.poolName)?.get(to.tariffType) ?? addClass(to)
+    let branch = tenants.get(to.tenantId)?.get(to.poolName)?.get(to.tariffType)?.get(to.status) ?? addClass(to)
     while ('fits' in branch) branch = behind(branch, to.tag)
     return branch.rules
   }

@@ -1,6 +1,8 @@
 /** Decides which rules are attached to a subject, and why others are not. Pure. */
+import { labelOf, SimStatus } from '../../domain/codes.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { Rule } from '../rule.ts'
+import type { Match } from '../rule-file.ts'
 
 /** The properties of a subject that a rule's `match` is compared with. */
 export interface MatchProperties {
@@ -12,7 +14,13 @@ export interface MatchProperties {
   readonly tag: string | null
   /** Label of the governing tariff's type; null without a governing tariff. */
   readonly tariffType: string | null
+  /** Of a SIM; null for other subjects. */
+  readonly status: SimStatus | null
 }
+
+/** The statuses of the SIMs that a rule is attached to. Left out in its `match`: those of provisioned SIMs. */
+export const statusesOf = ({ status = ['Active', 'Suspended'] }: Match): readonly SimStatus[] =>
+  status.map((label) => SimStatus[label])
 
 /** Splits a pattern once. @returns a function that matches a text as {@link fitsPattern} does, and allocates nothing */
 export function compilePattern(pattern: string): (text: string) => boolean {
@@ -37,7 +45,7 @@ export const fitsPattern = (pattern: string, text: string): boolean => compilePa
 
 /** A field of a rule that keeps it from a subject. */
 export interface Misfit {
-  readonly field: 'stage' | 'tenant' | 'pool' | 'tag' | 'tariffType'
+  readonly field: 'stage' | 'tenant' | 'pool' | 'tag' | 'tariffType' | 'status'
   /** The value that the rule requires. */
   readonly expected: string
   /** The value of the subject; null: none. */
@@ -47,6 +55,13 @@ export interface Misfit {
 function misfitOf(field: 'tenant' | 'pool' | 'tag', { match }: Rule, got: string | null): Misfit[] {
   const expected = match[field]
   return expected === undefined || (got !== null && fitsPattern(expected, got)) ? [] : [{ field, expected, got }]
+}
+
+function statusMisfit({ match }: Rule, { status }: MatchProperties): Misfit[] {
+  const statuses = statusesOf(match)
+  if (status === null || statuses.includes(status)) return []
+  const expected = statuses.map((one) => labelOf(SimStatus, one)).join(' or ')
+  return [{ field: 'status', expected, got: labelOf(SimStatus, status) }]
 }
 
 /** Whether a rule may be attached to some subject of a tenant. */
@@ -63,6 +78,7 @@ export function misfitsOf(rule: Rule, to: MatchProperties): Misfit[] {
     ...misfitOf('pool', rule, to.poolName),
     ...misfitOf('tag', rule, to.tag),
     ...(isOtherType ? [{ field: 'tariffType' as const, expected: types.join(' or '), got: to.tariffType }] : []),
+    ...statusMisfit(rule, to),
   ]
 }
 
@@ -73,3 +89,12 @@ export const isAttached = (rule: Rule, to: MatchProperties): boolean =>
 /** The rules attached to a subject, in the given order. */
 export const rulesFor = (rules: readonly Rule[], to: MatchProperties): Rule[] =>
   rules.filter((rule) => isAttached(rule, to))
+
+/** Whether some rule may be attached to an Unprovisioned SIM of a tenant. */
+export const mayWatchStock = (rules: readonly Rule[], tenantId: string): boolean =>
+  rules.some(
+    (rule) =>
+      rule.match.status?.includes('Unprovisioned') === true &&
+      rule.event.params.stage !== 'off' &&
+      concernsTenant(rule, tenantId),
+  )

@@ -1,4 +1,5 @@
 /** Which rules are effective for subjects that share their settings, and why none is. Pure. */
+import { SimStatus } from '../../domain/codes.ts'
 import type { UncoveredReason } from '../../domain/rules/rule-coverage.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { NO, YES } from '../compile/comparisons.ts'
@@ -13,7 +14,7 @@ import type { Rule } from '../rule.ts'
 export interface SubjectClass {
   readonly matched: MatchProperties
   /** Why nothing is evaluated for them; null: they are evaluated. */
-  readonly unwatched: Extract<UncoveredReason, 'notProvisioned' | 'exempt' | 'mode'> | null
+  readonly unwatched: Extract<UncoveredReason, 'exempt' | 'mode'> | null
   /** Their settings, as facts. Other facts count as unknown. */
   readonly settings: Facts
 }
@@ -36,11 +37,13 @@ export function effectiveBy(rules: readonly Rule[]): (to: SubjectClass) => Effec
     return { rule, canHold: (settings) => answer(settings) !== NO }
   })
   return (to) => {
-    if (to.unwatched !== null) return { attached: NOTHING, effective: NOTHING, reason: to.unwatched }
     const fitting = asked.filter(
       ({ rule }) =>
         rule.subject === to.matched.subject && misfitsOf(rule, to.matched).every(({ field }) => field === 'stage'),
     )
+    const isStock = to.matched.status === SimStatus.Unprovisioned
+    const unwatched = isStock && fitting.length === 0 ? 'notProvisioned' : to.unwatched
+    if (unwatched !== null) return { attached: NOTHING, effective: NOTHING, reason: unwatched }
     const attached = fitting.filter((one) => stageOf(one) !== 'off')
     const heard = attached.filter((one) => stageOf(one) !== 'shadow')
     const effective = heard.filter(({ canHold }) => canHold(to.settings))

@@ -1,8 +1,9 @@
 /** Ranges of a fact's values that comparisons with numbers permit. Pure. */
 import { type Condition, type Group, type Leaf, leavesAt } from '../conditions.ts'
 import { ruleText } from '../diff-rules.ts'
-import { type Fact, factsOf } from '../facts.ts'
+import type { Fact } from '../facts.ts'
 import type { Ladder } from '../ladder.ts'
+import { matchedFacts } from '../matched-facts.ts'
 import type { Rule } from '../rule.ts'
 import type { LintCode } from '../rule-file.ts'
 
@@ -76,8 +77,8 @@ function possible({ min, max, codes }: Fact): Range {
 }
 
 /** Conditions that can never be met, and comparisons that always are. */
-export function checkRanges({ subject, conditions, ladder }: Rule): Remark[] {
-  const facts = factsOf(subject)
+export function checkRanges({ subject, match, conditions, ladder }: Rule): Remark[] {
+  const facts = matchedFacts(subject, match)
   const never = groupsOf(conditions, '/conditions').flatMap((group) => contradictions(group, facts))
   const always = leavesAt(conditions, '/conditions').flatMap(([leaf, pointer]): Remark[] => {
     const fact = facts.get(leaf.fact)

@@ -1,20 +1,21 @@
 /** Checks that the parts of a rule file fit together: subject, match, ladder, actions, messages, occurrence. */
 import { Value } from 'typebox/value'
-import { LogLevel } from '../../domain/codes.ts'
+import { LogLevel, SimStatus } from '../../domain/codes.ts'
 import { didYouMean } from '../../domain/did-you-mean.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { placeholdersOf, strayBrace } from '../alerts/message.ts'
+import { statusesOf } from '../engine/match.ts'
 import { factsOf, isMeasure } from '../facts.ts'
 import { type Ladder, namesOf, STEP, type Step } from '../ladder.ts'
-import { BOUNDS, LadderFile, type RuleEvent, RuleFile } from '../rule-file.ts'
+import { BOUNDS, LadderFile, Match, type RuleEvent, RuleFile } from '../rule-file.ts'
 import { below, hintForFact, isRecord, type Report } from './faults.ts'
 
 const PARAMS = '/event/params'
 const DAY_MS = 86_400_000
 
 const MATCHES: Readonly<Record<SubjectKind, readonly string[]>> = {
-  sim: ['tenant', 'pool', 'tag', 'tariffType'],
+  sim: ['tenant', 'pool', 'tag', 'tariffType', 'status'],
   pool: ['tenant', 'pool', 'tariffType'],
   tenant: ['tenant'],
 }
@@ -31,6 +32,29 @@ export function checkMatch(match: unknown, subject: SubjectKind, report: Report)
     if (!(key in RuleFile.properties.match.properties) || MATCHES[subject].includes(key)) continue
     report(below('/match', key), match[key], `for the subject ${subject} only ${MATCHES[subject].join(', ')}`)
   }
+  if (!isMatch(match) || !statusesOf(match).includes(SimStatus.Unprovisioned)) return
+  for (const key of ['pool', 'tariffType'] as const) {
+    if (match[key] === undefined) continue
+    report(below('/match', key), match[key], 'nothing: an Unprovisioned SIM, which match.status names, has none')
+  }
+}
+
+/** Whether a value has the shape of a `match`. */
+export const isMatch = (value: unknown): value is Match => Value.Check(Match, value)
+
+/** Reports statuses that do not go with the action suspend. */
+export function checkSuspendedStatuses(match: Match, { params }: RuleEvent, report: Report): void {
+  if (match.status === undefined || !params.actions.includes('suspend')) return
+  const statuses = statusesOf(match)
+  if (statuses.includes(SimStatus.Unprovisioned))
+    report('/match/status', match.status, 'no Unprovisioned: the rule suspends, and there is nothing to suspend')
+  else if (statuses.length < 2)
+    report(
+      '/match/status',
+      match.status,
+      'both Active and Suspended: the rule suspends, and its alert would end by the suspension',
+      'leave match.status out',
+    )
 }
 
 /** Reports parts of a rule's event that do not fit together, or do not fit the subject. */

@@ -9,9 +9,10 @@ import { SUBJECT_KINDS, type SubjectKind } from '../../domain/watchdog/subject.t
 import { factsRead, type Group } from '../conditions.ts'
 import { factsOf } from '../facts.ts'
 import { type Ladder, withFirstStep } from '../ladder.ts'
+import { matchedFacts } from '../matched-facts.ts'
 import { forOf, type Rule } from '../rule.ts'
-import { BOUNDS, isRuleFile, RuleFile, SharedConditionFile } from '../rule-file.ts'
-import { checkEvent, checkMatch, isEvent, readLadder } from './check-event.ts'
+import { BOUNDS, isRuleFile, type Match, RuleFile, SharedConditionFile } from '../rule-file.ts'
+import { checkEvent, checkMatch, checkSuspendedStatuses, isEvent, isMatch, readLadder } from './check-event.ts'
 import { checkExamples } from './check-examples.ts'
 import { checkShape } from './check-shape.ts'
 import { FaultList, isRecord, type RuleFault } from './faults.ts'
@@ -129,7 +130,9 @@ async function sharedOf(sources: readonly ReadSource[], faults: FaultList): Prom
   }
   // Check shared conditions that no rule uses yet, too.
   for (const [name, { subject, conditions, report }] of shared)
-    await faults.until(() => readConditions(conditions, '/conditions', { subject, shared, report, inside: [name] }))
+    await faults.until(() =>
+      readConditions(conditions, '/conditions', { subject, facts: factsOf(subject), shared, report, inside: [name] }),
+    )
   return shared
 }
 
@@ -141,9 +144,12 @@ async function ruleOf(
   checkShape(RuleFile, value, '', report)
   const subject = subjectOf(value)
   if (subject === undefined) return undefined
-  const place = { subject, shared, report, inside: [] }
-  checkMatch(field(value, 'match'), subject, report)
+  const match = field(value, 'match') ?? {}
+  const facts = isMatch(match) ? matchedFacts(subject, match) : factsOf(subject)
+  const place = { subject, facts, shared, report, inside: [] }
+  checkMatch(match, subject, report)
   const event = field(value, 'event')
+  if (isMatch(match) && isEvent(event)) checkSuspendedStatuses(match, event, report)
   const rungs = field(value, 'ladder')
   const ladder = rungs === undefined ? null : readLadder(rungs, subject, report)
   // The event may use names of steps even if the ladder is wrong.
@@ -168,6 +174,12 @@ function levelFor({ event }: RuleFile, ladder: Ladder | null): LogLevel | undefi
   return event.params.level === undefined ? undefined : LogLevel[event.params.level]
 }
 
+/** Leaves out statuses that are those of a rule without any. */
+function withoutDefault({ status, ...match }: Match): Match {
+  const isDefault = status?.toSorted().join() === 'Active,Suspended'
+  return status === undefined || isDefault ? match : { ...match, status }
+}
+
 function loaded(
   file: string,
   { name, description, subject, match = {}, event, lint = {} }: RuleFile,
@@ -181,7 +193,7 @@ function loaded(
     file,
     description,
     subject,
-    match,
+    match: withoutDefault(match),
     event,
     ...read,
     resolve,

@@ -14,7 +14,7 @@ import { NEGATION, operatorNames } from '../../domain/rules/operators.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { type Condition, type Group, isReference, type Leaf } from '../conditions.ts'
 import { operatorNamed } from '../engine/operators.ts'
-import { factsOf } from '../facts.ts'
+import type { Fact } from '../facts.ts'
 import { BOUNDS } from '../rule-file.ts'
 import { below, hintForFact, isRecord, type Report } from './faults.ts'
 import { readOperand } from './read-operand.ts'
@@ -28,6 +28,8 @@ export interface SharedSource {
 /** The reader's place in a rule. */
 interface Place {
   readonly subject: SubjectKind
+  /** Those of its subjects. */
+  readonly facts: ReadonlyMap<string, Fact>
   readonly shared: ReadonlyMap<string, SharedSource>
   readonly report: Report
   readonly pointer: string
@@ -54,7 +56,7 @@ const FIELDS = {
 export function readConditions(
   value: unknown,
   pointer: string,
-  rule: Pick<Place, 'subject' | 'shared' | 'report' | 'inside'>,
+  rule: Pick<Place, 'subject' | 'facts' | 'shared' | 'report' | 'inside'>,
 ): Group | undefined {
   const place = { ...rule, pointer, depth: 1, count: { nodes: 0 }, known: new Set<string>(), negated: false }
   const found = readNode(value, place)
@@ -182,8 +184,12 @@ function readLeaf(value: Readonly<Record<string, unknown>>, place: Place): Leaf 
 }
 
 /** Finds the subject's fact with this name; reports any other name. */
-function readFact(name: unknown, pointer: string, { subject, report }: Pick<Place, 'subject' | 'report'>) {
-  const found = typeof name === 'string' ? factsOf(subject).get(name) : undefined
+function readFact(
+  name: unknown,
+  pointer: string,
+  { subject, facts, report }: Pick<Place, 'subject' | 'facts' | 'report'>,
+) {
+  const found = typeof name === 'string' ? facts.get(name) : undefined
   const hint = found === undefined && typeof name === 'string' ? hintForFact(name, subject) : undefined
   if (found === undefined) report(pointer, name, `a fact of the subject ${subject}`, hint)
   return found
@@ -203,7 +209,7 @@ function readOperator(name: unknown, { pointer, report }: Place) {
 /** Only known facts may be negated: a comparison with null is never met, so its negation would be. */
 function mayBeNegated(leaf: Leaf, operator: { takes: string; negated: boolean }, place: Place): boolean {
   if ((!place.negated && !operator.negated) || operator.takes === 'presence') return true
-  const facts = factsOf(place.subject)
+  const { facts } = place
   const read = isReference(leaf.value) ? [leaf.fact, leaf.value.fact] : [leaf.fact]
   const unknown = read.find((name) => facts.get(name)?.nullable === true && !place.known.has(name))
   if (unknown === undefined) return true

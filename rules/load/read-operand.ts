@@ -8,20 +8,23 @@ import type { OperatorWords } from '../../domain/rules/operators.ts'
 import { durationMs, isDuration } from '../../domain/time/duration.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { FactReference, Operand, Scalar } from '../conditions.ts'
-import type { Fact } from '../facts.ts'
+import { type Fact, factsOf } from '../facts.ts'
 import { BOUNDS } from '../rule-file.ts'
 import { below, isRecord, type Report } from './faults.ts'
+
+interface Place {
+  readonly subject: SubjectKind
+  /** Those of its subjects. */
+  readonly facts: ReadonlyMap<string, Fact>
+  readonly report: Report
+}
 
 interface OperandSource {
   readonly fact: Fact
   readonly operator: OperatorWords
   readonly pointer: string
-  readonly place: { readonly subject: SubjectKind; readonly report: Report }
-  readonly readFact: (
-    name: unknown,
-    pointer: string,
-    place: { readonly subject: SubjectKind; readonly report: Report },
-  ) => Fact | undefined
+  readonly place: Place
+  readonly readFact: (name: unknown, pointer: string, place: Place) => Fact | undefined
 }
 
 const isNumeric = ({ type }: Fact): boolean => type === 'number' || type === 'integer'
@@ -46,7 +49,7 @@ export function readOperand(value: unknown, asked: OperandSource): Operand | und
   if (operator.takes === 'list') return readList(value, asked)
   if (isRecord(value)) return readReference(value, asked)
   const read = readScalar(value, fact)
-  return read ?? refuse(expectedOf(fact))
+  return read ?? refuse(expectedOf(fact), hintForCode(value, fact, place))
 }
 
 function expectedOf(fact: Fact): string {
@@ -55,6 +58,14 @@ function expectedOf(fact: Fact): string {
   const orDuration = unitMs(fact.unit) === undefined ? '' : ' a duration such as "PT36H"'
   return `a ${kindOf(fact)}, as ${fact.name} is,${orDuration} or {"fact": …}`
 }
+
+/** A hint for a code that only subjects have that the rule is not attached to. */
+function hintForCode(value: unknown, { name, codes }: Fact, { subject }: Place): string | undefined {
+  const all = Object.entries(factsOf(subject).get(name)?.codes ?? {})
+  const label = codes === null ? undefined : all.find(([, code]) => code === value)?.[0]
+  return label === undefined ? undefined : `the rule sees no ${label} SIM unless match.status names ${label}`
+}
+
 const codesOf = (codes: Readonly<Record<string, number>>): string =>
   Object.entries(codes)
     .map(([label, code]) => `${code} (${label})`)
@@ -80,7 +91,7 @@ function readList(value: unknown, { fact, pointer, place }: OperandSource): read
   }
   const read = value.flatMap((item: unknown, n): Scalar[] => {
     const scalar = readScalar(item, fact)
-    if (scalar === undefined) place.report(below(pointer, n), item, expectedOf(fact))
+    if (scalar === undefined) place.report(below(pointer, n), item, expectedOf(fact), hintForCode(item, fact, place))
     return scalar === undefined ? [] : [scalar]
   })
   return read.length === value.length ? read : undefined

@@ -5,7 +5,14 @@ import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { type AlertPhase, isDecidedAt, scopesAt } from '../alerts/alert-state.ts'
 import { withdrawAlert } from '../alerts/decide-alert.ts'
-import { changesAlert, type DecidedAlert, decideSubject, type KeptAlert, leftOf } from '../alerts/decide-subject.ts'
+import {
+  changesAlert,
+  type DecidedAlert,
+  decideSubject,
+  type KeptAlert,
+  leftOf,
+  outcomesLeft,
+} from '../alerts/decide-subject.ts'
 import type { TellingKind } from '../alerts/keys.ts'
 import { endedMessage, tellingMessage } from '../alerts/message.ts'
 import { byName, inhibitorsByPool } from '../alerts/quiet.ts'
@@ -89,7 +96,7 @@ export class Watch {
     this.evaluations += 1
     const { at: now, cycle } = moment
     const decided = isWatched(subject) ? this.#rules.filter((rule) => isDecidedAt(rule, moment)) : []
-    const attached = decided.filter((rule) => this.#covers(rule, subject))
+    const attached = decided.filter((rule) => this.#covers(rule, subject, moment))
     const tariffs = tariffBit(subject.kind === 'sim' ? subject.row.tariffType : null)
     const outcomes: RuleOutcome[] = []
     const wishes: EnforcementWish[] = []
@@ -100,6 +107,7 @@ export class Watch {
     }
     const stored = this.#alertsOf(subject, moment)
     const around = this.#around(subject, moment)
+    outcomes.push(...outcomesLeft(subject, outcomes, stored, around))
     for (const one of decideSubject(subject, outcomes, stored, around)) {
       this.#carryOut(one, subject, facts, moment)
       nextAt = Math.min(nextAt, one.decision.nextCheckAt ?? NEVER)
@@ -136,9 +144,9 @@ export class Watch {
     )
   }
 
-  #covers(rule: Rule, subject: TimelineSubject): boolean {
+  #covers(rule: Rule, subject: TimelineSubject, moment: Moment): boolean {
     const { tenant: _, ...match } = rule.match
-    return isAttached({ ...rule, match: this.#isAlone ? {} : match }, matchedOf(subject, 'timeline'))
+    return isAttached({ ...rule, match: this.#isAlone ? {} : match }, matchedOf(subject, 'timeline', moment))
   }
 
   async #outcomeOf(rule: Rule, facts: Facts): Promise<RuleOutcome> {

@@ -30,6 +30,7 @@ const LIMITS = [
   'The service evaluates a moment after an instant, the replay at it: what lasts for less than that lag may differ.',
   'Alerts that had begun before the first cycle begin with it here.',
   'Tickets take effect when they ended; those that the watchdog opens here succeed at once.',
+  'SIMs that were taken over in these cycles are Unprovisioned here.',
   'Acknowledgements, and releases of holds, are not repeated. Settings that no caller changed are as they are today.',
 ]
 

@@ -63,7 +63,7 @@ function patternsOf(rules: readonly Rule[], tenantId: string): Patterns {
 
 /** A class as rules see it. A pool's settings are in force as those of a SIM outside pools are. */
 function ruledClass(
-  { kind, poolName, tag, isProvisioned, exempt, pool, ...own }: CountedClass,
+  { kind, poolName, tag, status, exempt, pool, ...own }: CountedClass,
   tenantId: string,
 ): SubjectClass {
   const settings = settingsInForce(own, pool)
@@ -71,14 +71,14 @@ function ruledClass(
   const tariffType = type === null ? null : labelOf(TariffType, type)
   const isDisabled = settings.watchdogMode === WatchdogMode.Disabled
   return {
-    matched: { subject: kind, tenantId, poolName, tag, tariffType },
-    unwatched: !isProvisioned ? 'notProvisioned' : exempt ? 'exempt' : isDisabled ? 'mode' : null,
+    matched: { subject: kind, tenantId, poolName, tag, tariffType, status },
+    unwatched: exempt ? 'exempt' : isDisabled ? 'mode' : null,
     settings: { ...settings, isWatchdogExempt: exempt, tariffType },
   }
 }
 
 const WORDS: Readonly<Record<UncoveredReason, string>> = {
-  notProvisioned: 'not provisioned: there is nothing to watch',
+  notProvisioned: 'not provisioned, and no rule’s match fits such a SIM',
   exempt: 'exempt from the watchdog',
   mode: 'the watchdog is Disabled',
   match: 'no rule’s match fits',

@@ -9,13 +9,13 @@ import { TariffType } from '../../domain/codes.ts'
 import { governingTariff, isShared, ledgerFigures } from '../../domain/usage/allowance.ts'
 import { scopesAt } from '../../rules/alerts/alert-state.ts'
 import { isWatchedSim } from '../../rules/alerts/subject.ts'
-import { NEVER, tariffBit } from '../../rules/compile/flip.ts'
+import { NEVER, nextLookAt, tariffBit } from '../../rules/compile/flip.ts'
 import { beginsNothing, flipsAt } from '../../rules/compile/judge-subject.ts'
-import type { MatchProperties } from '../../rules/engine/match.ts'
+import { type MatchProperties, mayWatchStock } from '../../rules/engine/match.ts'
 import { type Moment, SIM_FACTS, type SimFactRow } from '../../rules/facts-of.ts'
 import type { CopiedRows } from '../../store/copied-rows.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { simsWithAlerts } from '../alerts/rows/alerts.ts'
+import { simsWithAlerts, simsWithOpenAlerts } from '../alerts/rows/alerts.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
 import { sumPools } from '../usage/rows/pool-totals.ts'
 import type { Situation } from './read-batch.ts'
@@ -33,29 +33,35 @@ interface FirstLook {
   readonly beyond: number | null
 }
 
-/** Looks at provisioned SIMs of a range in the running cycle. */
+/**
+ * Looks at SIMs of a range in the running cycle: at Unprovisioned ones only if a rule watches them, or an alert of
+ * theirs has to end.
+ */
 export async function firstLook(
   tx: TenantTx,
   { moment }: Situation,
   rules: RulesInForce,
   range: Range,
 ): Promise<FirstLook> {
-  const lines = await readJudgedLines(tx, moment.cycle.key, range)
-  const { line, count, several, beyond } = lines
-  if (count === 0) return { passed: 0, unclear: [], flipsAt: NEVER, beyond }
-  const alerted = await simsWithAlerts(tx, lines, scopesAt(moment))
+  const withStock = mayWatchStock(rules.rules, tx.tenantId)
+  const { line, count, several, beyond } = await readJudgedLines(tx, moment.cycle.key, range, withStock)
+  const scopes = scopesAt(moment)
+  const alerted = await simsWithAlerts(tx, { fromId: range.fromId, toId: beyond ?? range.toId }, scopes)
   const unchangedUntil = judging(tx.tenantId, moment, rules, line)
   const unclear: number[] = []
-  let flips = NEVER
+  // A new SIM is Unprovisioned, is not marked, and has the greatest id.
+  let flips = withStock && range.toId === null && beyond === null ? nextLookAt({ now: moment.at, ...moment }) : NEVER
   let before = 0
   while (line.next() && line.simId !== beyond) {
     const { simId } = line
     if (simId === before) continue
     before = simId
-    const until = alerted.has(simId) || several.has(simId) ? null : unchangedUntil()
+    const until = alerted.delete(simId) || several.has(simId) ? null : unchangedUntil()
     if (until === null) unclear.push(simId)
     else flips = Math.min(flips, until)
   }
+  // Unprovisioned SIMs that were not read: no rule watches them.
+  unclear.push(...(await simsWithOpenAlerts(tx, [...alerted], scopes)))
   return { passed: count, unclear, flipsAt: flips, beyond }
 }
 
@@ -76,6 +82,9 @@ function judging(tenantId: string, moment: Moment, { compiled }: RulesInForce, l
     },
     get tariffType() {
       return SIM_FACTS.tariffType(line, moment)
+    },
+    get status() {
+      return line.status
     },
   }
   return () => {
@@ -165,18 +174,20 @@ interface JudgedLines {
   readonly line: JudgedLine
   /** How many SIMs there are, without the one beyond. */
   readonly count: number
-  /** Ids of the first and the last SIM. */
-  readonly first: number
-  readonly last: number
   /** SIMs with several ledger rows in the cycle: not all that they are judged by stands in one line. */
   readonly several: ReadonlySet<number>
   /** Id of the first SIM beyond `most`, whose line is the last; null if there is none. */
   readonly beyond: number | null
 }
 
-/** Reads provisioned SIMs of a range of ids, with their ledger rows of the running cycle. */
-export async function readJudgedLines(tx: TenantTx, cycleKey: string, of: Range): Promise<JudgedLines> {
-  const rows = await readSimLines(tx, cycleKey, { ...of, most: of.most + 1 })
+/** Reads SIMs of a range of ids, with their ledger rows of the running cycle. @param withStock Unprovisioned ones too */
+export async function readJudgedLines(
+  tx: TenantTx,
+  cycleKey: string,
+  of: Range,
+  withStock: boolean,
+): Promise<JudgedLines> {
+  const rows = await readSimLines(tx, cycleKey, { ...of, most: of.most + 1 }, withStock)
   const { poolIds, tariffIds, ...found } = overview(rows, of.most)
   await sumPools(tx, cycleKey, poolIds)
   const seats = { pools: await poolsOfSims(tx, cycleKey, poolIds), tariffs: await pricedTariffs(tx, tariffIds) }
@@ -185,14 +196,13 @@ export async function readJudgedLines(tx: TenantTx, cycleKey: string, of: Range)
 
 function overview(rows: CopiedRows, most: number) {
   const [poolIds, tariffIds, several] = [new Set<number | null>(), new Set<number | null>(), new Set<number>()]
-  let [count, first, last] = [0, 0, 0]
+  let [count, last] = [0, 0]
   let beyond: number | null = null
   eachLine(rows, (simId, poolId, tariffId, ledgerTariffId) => {
     if (beyond !== null) return
     if (simId === last) several.add(simId)
     else if (count === most) beyond = simId
     else {
-      if (count === 0) first = simId
       last = simId
       count += 1
     }
@@ -200,5 +210,5 @@ function overview(rows: CopiedRows, most: number) {
     tariffIds.add(tariffId).add(ledgerTariffId)
   })
   const present = (ids: ReadonlySet<number | null>) => [...ids].filter((id) => id !== null)
-  return { count, first, last, several, beyond, poolIds: present(poolIds), tariffIds: present(tariffIds) }
+  return { count, several, beyond, poolIds: present(poolIds), tariffIds: present(tariffIds) }
 }

@@ -138,7 +138,7 @@ interface Judgement {
   readonly left: readonly Subject[]
 }
 
-/** Judges subjects. @param gone SIMs no longer provisioned, pools deleted */
+/** Judges subjects. @param gone pools deleted */
 async function judge({ tx, situation, rules }: Look, read: readonly SubjectFacts[], gone: readonly Subject[]) {
   const stored = await loadAlerts(tx, [...read, ...gone], scopesAt(situation.moment))
   const alerts = Map.groupBy(stored, subjectKey)
@@ -206,7 +206,7 @@ function judging(
   const around = { ...situation, rules, isRefused, deviceChanges: NO_CHANGES, inhibitors, guardOf }
   return (subject, width) => {
     const attached = isWatched(subject)
-      ? compiled.attach(matchedOf(subject, situation.tenantId)).filter(({ rule }) => isDecidedAt(rule, moment))
+      ? compiled.attach(matchedOf(subject, situation.tenantId, moment)).filter(({ rule }) => isDecidedAt(rule, moment))
       : []
     const row = compiled.rows[subject.kind][width](subject.facts)
     const tariffs = tariffBit(subject.kind === 'sim' ? subject.row.tariffType : null)

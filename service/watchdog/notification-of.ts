@@ -2,7 +2,7 @@
  * The notification about an alert. It states the event, amounts, start and reason; when the limit will be passed at the
  * present rate; and the next action and how to stop it.
  */
-import { type LogLevel, labelOf } from '../../domain/codes.ts'
+import { type LogLevel, labelOf, SimStatus } from '../../domain/codes.ts'
 import { instant } from '../../domain/local-time.ts'
 import type { AlertNotification, Reason } from '../../domain/notifications/notification.ts'
 import { duration } from '../../domain/quantity.ts'
@@ -94,10 +94,12 @@ function limitPassedAt(subject: SubjectFacts, { moment: { at, knownTo, cycle } }
   return passedAt < cycle.endsAt ? new Date(Math.round(passedAt)).toISOString() : null
 }
 
-/** A tenant has no limit. */
+/** A SIM in stock, without a tariff, and a tenant have no limit. */
 function figuresOf(subject: SubjectFacts): AlertNotification['facts'] {
   const { usageMB, overageMB } = subject.facts
-  const { limitMB = null, usagePct = null } = subject.kind === 'tenant' ? {} : subject.facts
+  const isInStock =
+    subject.kind === 'sim' && subject.row.status === SimStatus.Unprovisioned && subject.row.tariffType === null
+  const { limitMB = null, usagePct = null } = subject.kind === 'tenant' || isInStock ? {} : subject.facts
   return { usageMB, limitMB, usagePct, overageMB }
 }
 

@@ -171,7 +171,7 @@ function readDeviceChanges(
   return deviceChanges(tx, several, new Date(at - changeMs(cycle)))
 }
 
-/** Reads subjects of any kind. Leaves out unprovisioned SIMs, and subjects that no longer exist. */
+/** Reads subjects of any kind. Leaves out those that no longer exist. */
 export async function readSubjects(
   tx: TenantTx,
   situation: Situation,
@@ -206,7 +206,7 @@ export interface EvaluationBatch extends Situation, Circumstances {
   readonly poolAlerts: readonly StoredAlert[]
   /** With the rules attached to each; none if it is not watched. */
   readonly subjects: readonly (SubjectFacts & { readonly rules: readonly Rule[] })[]
-  /** Removed subjects to evaluate: SIMs no longer provisioned, pools deleted. */
+  /** Removed subjects to evaluate: pools deleted. */
   readonly gone: readonly Subject[]
 }
 
@@ -230,7 +230,7 @@ export async function readBatch(
     poolAlerts: await alertsOfSharedPools(tx, read, moment),
     subjects: read.map((subject) => ({
       ...subject,
-      rules: isWatched(subject) ? rulesFor(decided, matchedOf(subject, tx.tenantId)) : [],
+      rules: isWatched(subject) ? rulesFor(decided, matchedOf(subject, tx.tenantId, moment)) : [],
     })),
     gone: subjects.filter((subject) => !found.has(subjectKey(subject))).map(({ kind, id }) => ({ kind, id })),
   }

@@ -17,7 +17,6 @@ import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { forgetAlerts, loadAlerts, markFiringSimsDue, saveAlerts } from '../alerts/rows/alerts.ts'
 import { poolNames } from '../pools/rows/pools.ts'
-import { namedSims } from '../sims/rows/sims.ts'
 import type { DecidedCounts, EvaluationOptions } from './evaluation-options.ts'
 import { guardFiring, readAnswers } from './guard-firing.ts'
 import type { EvaluationBatch } from './read-batch.ts'
@@ -53,19 +52,17 @@ export async function writeDecisions(
   }
 }
 
-/** The removed subjects with alerts, by their name for people. */
+/** The removed pools with alerts, by their name for people. */
 async function namedOf(tx: TenantTx, gone: readonly Subject[], stored: readonly StoredAlert[]) {
   const alerted = new Set(stored.map(subjectKey))
-  const left = gone.filter((subject) => alerted.has(subjectKey(subject)))
+  const left = gone.filter((subject) => subject.kind === 'pool' && alerted.has(subjectKey(subject)))
   if (left.length === 0) return []
-  const idsOf = (kind: Subject['kind']) => left.flatMap((subject) => (subject.kind === kind ? subject.id : []))
-  const sims = await namedSims(tx, idsOf('sim'))
-  const pools = await poolNames(tx, idsOf('pool'))
+  const pools = await poolNames(
+    tx,
+    left.map(({ id }) => id),
+  )
   return left.map(({ kind, id }): AlertSubject => {
-    const { iccid, tag } = (kind === 'sim' ? sims.get(id) : undefined) ?? {}
-    const card = iccid === undefined || tag === undefined ? null : { iccid, tag }
-    const label = (kind === 'pool' ? pools.get(id) : tag || iccid) ?? String(id)
-    return { kind, id, label, card, poolId: kind === 'pool' ? id : null }
+    return { kind, id, label: pools.get(id) ?? String(id), card: null, poolId: id }
   })
 }
 

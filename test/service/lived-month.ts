@@ -82,7 +82,10 @@ export const hitsOf = ({ asTenant, tenantId }: Harness, rules: readonly Rule[], 
     )
     let hits = 0
     for (const subject of [...sims, ...others].filter(isWatched)) {
-      const outcomes = await evaluateSubject(rulesFor(rules, matchedOf(subject, tenantId)), subject.facts)
+      const outcomes = await evaluateSubject(
+        rulesFor(rules, matchedOf(subject, tenantId, situation.moment)),
+        subject.facts,
+      )
       hits += outcomes.filter(({ met }) => met).length
     }
     return hits

@@ -64,17 +64,38 @@ export async function loadAlerts(
   return found
 }
 
-/** Ids of the SIMs of a range that have an alert of any state in one of the given scopes. */
+/**
+ * Ids of the SIMs of a range that have an alert of any state in one of the given scopes.
+ *
+ * @param toId not in it; null: no end
+ */
 export async function simsWithAlerts(
   tx: TenantTx,
-  { first, last }: { readonly first: number; readonly last: number },
+  { fromId, toId }: { readonly fromId: number; readonly toId: number | null },
   scopes: readonly string[],
 ): Promise<Set<number>> {
   const { rows } = await sql<{ id: number }>`
     select subject_id as id from alerts
-     where tenant_id = ${mine} and subject_kind = ${SUBJECT_CODES.sim} and subject_id between ${first} and ${last}
-       and scope = any(${[...scopes]}::text[])`.execute(tx.q)
+     where tenant_id = ${mine} and subject_kind = ${SUBJECT_CODES.sim} and subject_id >= ${fromId}
+       and subject_id < coalesce(${toId}::bigint, 9223372036854775807) and scope = any(${[...scopes]}::text[])`.execute(
+    tx.q,
+  )
   return new Set(rows.map(({ id }) => id))
+}
+
+/** Ids of those of some SIMs that have an open alert in one of the given scopes. */
+export async function simsWithOpenAlerts(
+  tx: TenantTx,
+  ids: readonly number[],
+  scopes: readonly string[],
+): Promise<number[]> {
+  if (ids.length === 0) return []
+  const { rows } = await sql<{ id: number }>`
+    select distinct subject_id as id from ${alertsOf(tx, SUBJECT_CODES.sim, ids)} a
+     where scope = any(${[...scopes]}::text[]) and state ->> 'phase' in ('pending', 'firing', 'recovering')`.execute(
+    tx.q,
+  )
+  return rows.map(({ id }) => id)
 }
 
 /** Writes alert states. Call with the alerts locked. */

@@ -3,7 +3,7 @@
  * an estate stay in PostgreSQL, and only the classes are read.
  */
 import { type RawBuilder, sql } from 'kysely'
-import { SimStatus, type TariffType } from '../../../domain/codes.ts'
+import type { SimStatus, TariffType } from '../../../domain/codes.ts'
 import type { PoolWatchdogSettings, WatchdogSettings } from '../../../domain/watchdog/settings.ts'
 import type { SubjectKind } from '../../../domain/watchdog/subject.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
@@ -15,7 +15,8 @@ export interface CountedClass extends WatchdogSettings {
   readonly count: number
   /** The first by id; 0 for the tenant. */
   readonly ids: readonly number[]
-  readonly isProvisioned: boolean
+  /** Of a SIM; null for others. */
+  readonly status: SimStatus | null
   readonly exempt: boolean
   /** Type of the own tariff; null: none. */
   readonly ownType: TariffType | null
@@ -42,7 +43,7 @@ const fitting = (text: RawBuilder<unknown>, patterns: readonly string[]): RawBui
 /** The classes of SIMs and pools, without deleted pools, and that of the tenant. @param most ids of a class */
 export async function subjectClasses(tx: TenantTx, patterns: Patterns, most: number): Promise<CountedClass[]> {
   const key = sql`
-    kind, "isProvisioned", exempt, "watchdogMode", "warningThresholdPct", "enableBurnRateAlerts", "ownType", pool`
+    kind, status, exempt, "watchdogMode", "warningThresholdPct", "enableBurnRateAlerts", "ownType", pool`
   const { rows } = await sql<CountedClass>`
     with pool as (
       select p.id, p.name, p.deleted_at, settings.*, to_jsonb(settings) as settings,
@@ -52,8 +53,7 @@ export async function subjectClasses(tx: TenantTx, patterns: Patterns, most: num
        cross join lateral (select ${settingsColumns('p')}, t.type as "tariffType") settings
        where p.tenant_id = ${mine}
     ), subject as (
-      select 'sim' as kind, s.id, s.status <> ${SimStatus.Unprovisioned} as "isProvisioned",
-             s.is_watchdog_exempt as exempt, ${settingsColumns('s')},
+      select 'sim' as kind, s.id, s.status, s.is_watchdog_exempt as exempt, ${settingsColumns('s')},
              o.type as "ownType", p.settings as pool, p.name, s.tag, p.fits_pool,
              ${fitting(sql`s.tag`, patterns.tag)} as fits_tag
         from sims s
@@ -61,11 +61,11 @@ export async function subjectClasses(tx: TenantTx, patterns: Patterns, most: num
         left join tariffs o on o.id = s.tariff_id
        where s.tenant_id = ${mine}
       union all
-      select 'pool', id, true, false, "watchdogMode", "warningThresholdPct", "enableBurnRateAlerts", "tariffType", null,
+      select 'pool', id, null, false, "watchdogMode", "warningThresholdPct", "enableBurnRateAlerts", "tariffType", null,
              name, null, fits_pool, null
         from pool where deleted_at is null
       union all
-      select 'tenant', 0, true, false, null, null, null, null, null, null, null, null, null
+      select 'tenant', 0, null, false, null, null, null, null, null, null, null, null, null
     ), numbered as (
       select *, row_number() over (partition by ${key}, fits_pool, fits_tag order by id) as n from subject
     )

@@ -159,12 +159,10 @@ const shownAlert = (alert: StoredAlert | undefined, { kind }: Subject): Explaine
 
 type Misfit = ExplainedRule['misfits'][number]
 
-function misfitsFor(rule: Rule, { tx, facts, subject }: Findings): Misfit[] {
+function misfitsFor(rule: Rule, { tx, facts, subject, batch }: Findings): Misfit[] {
   const noun = NOUNS[subject.kind]
   if (facts === undefined) {
-    const words =
-      subject.kind === 'sim' ? 'The SIM is not provisioned: no rule watches it.' : `The ${noun} was deleted.`
-    return [{ field: 'subject', expected: 'one that is watched', got: null, words }]
+    return [{ field: 'subject', expected: 'one that is watched', got: null, words: `The ${noun} was deleted.` }]
   }
   const own: Misfit[] = []
   if (facts.kind === 'sim' && facts.row.exempt)
@@ -173,7 +171,7 @@ function misfitsFor(rule: Rule, { tx, facts, subject }: Findings): Misfit[] {
     const words = `The watchdog is Disabled for the ${noun}: no rule watches it.`
     own.push({ field: 'mode', expected: 'Monitor or Enforce', got: labelOf(WatchdogMode, modeOf(facts)), words })
   }
-  const fields = misfitsOf(rule, matchedOf(facts, tx.tenantId)).map(({ field, expected, got }) => ({
+  const fields = misfitsOf(rule, matchedOf(facts, tx.tenantId, batch.moment)).map(({ field, expected, got }) => ({
     field,
     expected,
     got,
@@ -209,7 +207,7 @@ function explainedRule(rule: Rule, found: Findings, followed: Consequences = NOT
     followed,
   }
   const one = found.evaluations.get(rule.name)
-  if (one === undefined) return { ...undecided, ...common, isAttached: false }
+  if (one === undefined || common.misfits.length > 0) return { ...undecided, ...common, isAttached: false }
   const grounds = groundsOf(one, batch)
   const { outcome } = one
   const hasFailed = outcome.error !== undefined

@@ -99,19 +99,16 @@ const among = ({ tenantId }: TenantTx, alias: 's' | 'p', of: Among): RawBuilder<
 const SIGHTING = sql`
   left join lateral (select * from sim_sightings where tenant_id = s.tenant_id and sim_id = s.id limit 1) g on true`
 
-/**
- * Source of the pool and the own tariff of the SIM `s`. Only provisioned SIMs have a seat. In an ended cycle it is the
- * SIM's last seat there.
- */
+/** Source of the pool and the own tariff of the SIM `s`: in an ended cycle its last seat there. */
 function seatIn({ cycle, isEnded }: Pick<Moment, 'cycle' | 'isEnded'>) {
-  if (!isEnded) return { seat: sql`s`, join: sql``, isProvisioned: sql`s.status <> ${SimStatus.Unprovisioned}` }
+  if (!isEnded) return { seat: sql`s`, join: sql`` }
   const join = sql`
      cross join lateral (
        select nullif(pool_id, 0) as pool_id, tariff_id from memberships
         where sim_id = s.id and from_at < ${new Date(cycle.endsAt)}
           and coalesce(to_at, 'infinity') > ${new Date(cycle.startsAt)}
         order by from_at desc limit 1) m`
-  return { seat: sql`m`, join, isProvisioned: sql`true` }
+  return { seat: sql`m`, join }
 }
 
 /** Columns about the sighting `g` of the SIM `s`, as in the view sim_seen: a join with it would join all SIMs. */
@@ -132,19 +129,19 @@ export const SUSPENSION = sql`
        then (select cause from suspensions u where u.sim_id = s.id and u.closed_at is null) end`
 
 /**
- * Reads provisioned SIMs, by id. Unprovisioned ones are left out: they have nothing to watch.
+ * Reads SIMs, by id.
  *
- * @param moment in an ended cycle, SIMs are in their last pools
+ * @param moment in an ended cycle, SIMs are in their last pools there; those without one are left out
  */
 export async function simRows(tx: TenantTx, moment: Pick<Moment, 'cycle' | 'isEnded'>, of: Among): Promise<SimRow[]> {
-  const { seat, join, isProvisioned } = seatIn(moment)
+  const { seat, join } = seatIn(moment)
   const { rows } = await sql<Omit<SimRow, 'pool' | 'tariffType' | 'fees'> & { tariffId: number | null }>`
     select s.id as "simId", ${simColumns(seat)}, s.status_since as "statusSince", ${SEEN.imei} as imei,
            ${SEEN.deviceChanges} as "deviceChanges", ${SEEN.deviceChangedAt} as "deviceChangedAt",
            ${SEEN.lastSeenAt} as "lastSeenAt", ${SEEN.country} as country, ${SEEN.mccMnc} as "mccMnc", ${SEEN.rat} as rat,
            ${SEEN.countryChangedAt} as "countryChangedAt", ${SUSPENSION} as suspension
       from sims s ${SIGHTING}${join}
-     where ${among(tx, 's', of)} and ${isProvisioned}
+     where ${among(tx, 's', of)}
      order by s.id limit ${mostOf(of)}`.execute(tx.q)
   const present = (ids: readonly (number | null)[]) => [...new Set(ids)].filter((id) => id !== null)
   const pools = await poolsOfSims(tx, moment.cycle.key, present(rows.map(({ poolId }) => poolId)))

@@ -179,12 +179,18 @@ const within = (column: RawBuilder<unknown>, { fromId, toId }: Range): RawBuilde
     : sql`${column} >= ${sql.lit(fromId)} and ${column} < ${sql.lit(toId)}`
 
 /**
- * Reads provisioned SIMs of a range of ids, each next to its ledger rows of a cycle, by id: for {@link SimLine}.
+ * Reads SIMs of a range of ids, each next to its ledger rows of a cycle, by id: for {@link SimLine}.
  *
  * Uses full joins, and drops rows without a SIM: PostgreSQL never runs them as nested loops, even with wrong estimates
  * of the three sizes.
+ *
+ * @param withStock whether it reads Unprovisioned SIMs too
  */
-export function readSimLines(tx: TenantTx, cycleKey: string, of: Range): Promise<CopiedRows> {
+export function readSimLines(tx: TenantTx, cycleKey: string, of: Range, withStock: boolean): Promise<CopiedRows> {
+  const isProvisioned = sql`status <> ${sql.lit(SimStatus.Unprovisioned)}`
+  // A replay also has the SIMs that came later.
+  const isThere = sql`created_at <= ${sql.lit(tx.now.toISOString())}`
+  const isRead = withStock ? sql`(${isProvisioned} or ${isThere})` : isProvisioned
   const upTo = sql`sim_id >= ${sql.lit(of.fromId)} and sim_id <= (select max(id) from s)`
   return copyOf(
     tx,
@@ -192,7 +198,7 @@ export function readSimLines(tx: TenantTx, cycleKey: string, of: Range): Promise
       with s as materialized (
         select * from sims
          where tenant_id = ${sql.lit(tx.tenantId)} and ${within(sql`id`, of)}
-           and status <> ${sql.lit(SimStatus.Unprovisioned)}
+           and ${isRead}
          order by id limit ${sql.lit(of.most)}
       )
       select ${COLUMNS}

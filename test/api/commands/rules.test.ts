@@ -153,7 +153,7 @@ describe('an explanation', () => {
     await explainRules(settings, flags)
 
     expect(ofSim).toMatch(/^sim \d+ \(8999900000000007770\) at 20\d\d-/)
-    expect(ofSim).toMatch(/\n {2}because {3}The SIM is not provisioned: no rule watches it\./)
+    expect(ofSim).toMatch(/\n {2}because {3}match.status asks for Active or Suspended; the SIM has Unprovisioned\./)
     expect(lines[0]).toMatch(/^tenant /)
   })
 
@@ -180,7 +180,7 @@ describe('the coverage of an estate', () => {
     expect(text).toContainEqual(expect.stringMatching(/^sim +1 +0 +1$/))
     expect(text).toContainEqual(
       expect.stringMatching(
-        /^sim +1 +not provisioned: there is nothing to watch +\d+: 8999900000000007788 \(a stock SIM\)$/,
+        /^sim +1 +not provisioned, and no rule’s match fits such a SIM +\d+: 8999900000000007788 \(a stock SIM\)$/,
       ),
     )
     expect(text).toContainEqual(expect.stringMatching(/^sim-silent( +\S+)( +0){8}$/))

@@ -11,8 +11,10 @@ import { addSilence } from '../../../service/alerts/silence-alerts.ts'
 import { updatePool } from '../../../service/pools/update-pool.ts'
 import { coverage } from '../../../service/rules/coverage.ts'
 import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
+import { tagSim } from '../../../service/sims/tag-sim.ts'
 import { inTenant, readOnly } from '../../../store/tenancy.ts'
 import { aTariff, byHand } from '../../setup/estate.ts'
+import { ruleAboutSims } from '../../unit/rules/samples.ts'
 import { aHarness } from '../harness.ts'
 import { asShipped, aWorld, type Edit, inStage, only, type WorldOptions } from '../watchdog/alert-world.ts'
 
@@ -100,6 +102,25 @@ describe('a SIM without an effective rule', () => {
       ['exempt', 1],
     ])
     expect(found?.without[0]?.examples.map(({ id }) => id)).toEqual(unprovisioned.slice(0, 5))
+  })
+
+  test('notProvisioned: unless a rule is about stock', async () => {
+    const world = await aCountedWorld()
+    const [spare = 0, exempt = 0] = await world.unprovisioned(4)
+    await world.asTenant((tx) => tagSim(tx, { id: spare, tag: 'lamp' }))
+    await world.asTenant((tx) => setSimWatchdog(tx, { id: exempt, isWatchdogExempt: true }))
+    const stock = (match: object) =>
+      ruleAboutSims('stock', { status: ['Unprovisioned'], ...match }, ['statusAgeHours', 'greaterThan', 1], [2, 1])
+    await world.put([...warning(), stock({})])
+    const all = [await world.of('sim'), await world.figures('stock')]
+    await world.put([...warning(), stock({ tag: 'lamp' })])
+
+    expect(all).toMatchObject([
+      { total: 5, withRule: 4, without: [{ reason: 'exempt', count: 1 }] },
+      { attached: 3, effective: 3 },
+    ])
+    expect(await world.of('sim')).toMatchObject({ withRule: 2, without: [{ reason: 'notProvisioned', count: 3 }] })
+    expect(await world.figures('stock')).toMatchObject({ attached: 1, effective: 1 })
   })
 })
 

@@ -1,11 +1,12 @@
 /** Whether an explanation has what a person would have to look up otherwise. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
 import type { ExplainQuery } from '../../../domain/rules/explanation.ts'
 import { changeEnforcement } from '../../../service/enforcement/change-enforcement.ts'
 import { explain } from '../../../service/watchdog/explain/explain.ts'
 import { inTenant, readOnly } from '../../../store/tenancy.ts'
+import { ruleAboutSims } from '../../unit/rules/samples.ts'
 import {
   asShipped,
   aWorld,
@@ -105,7 +106,37 @@ describe('a subject now', () => {
     const world = await anExplainedWorld()
     const [simId = 0] = await world.unprovisioned(1)
 
-    expect(await world.now({ simId })).toMatchObject({ isAttached: false, misfits: [{ field: 'subject' }] })
+    expect(await world.now({ simId })).toMatchObject({
+      isAttached: false,
+      misfits: [
+        {
+          field: 'status',
+          expected: 'Active or Suspended',
+          got: 'Unprovisioned',
+          words: 'match.status asks for Active or Suspended; the SIM has Unprovisioned.',
+        },
+      ],
+    })
+  })
+
+  test('in stock, and then in use', async () => {
+    const match = { status: ['Unprovisioned'] }
+    const stock = ruleAboutSims('in-stock', match, ['statusAgeHours', 'greaterThan', 'P1D'], [25, 24])
+    const world = await anExplainedWorld({ rules: [stock] })
+    const [simId = 0] = await world.unprovisioned(1)
+    await world.wait(HOUR)
+    await world.wait(24 * HOUR)
+    const stored = await world.now({ simId })
+    await world.complete({ simId, type: TicketType.Provision, poolId: world.poolId })
+    const used = await world.now({ simId })
+    await world.evaluate()
+
+    expect(stored).toMatchObject({ isAttached: true, isMet: true, phase: 'firing', misfits: [] })
+    expect(used).toMatchObject({ isAttached: false, misfits: [{ field: 'status', got: 'Suspended' }] })
+    expect((await world.entry('resolved', 'in-stock')).rule).toMatchObject({
+      isMet: false,
+      leaves: [{ words: 'status is Suspended: not one of Unprovisioned' }],
+    })
   })
 
   test('that holds is told next, and has told before', async () => {

@@ -24,7 +24,8 @@ import { aHarness, evaluationOptions } from '../harness.ts'
 const HOUR = 3_600_000
 const NOW = '2026-11-10T12:00:00Z'
 const COUNT = 24
-const ALL = { fromId: 0, toId: null, most: 1000 }
+/** With an end: where new SIMs come in, a look ends early. */
+const ALL = { fromId: 0, toId: 1e9, most: 1000 }
 
 /** A rule that fires where a fact has a value, or is from `least` to `most`. */
 const aRuleOn = (
@@ -58,15 +59,25 @@ const aRuleOn = (
   return { file: `sim/${name}.json`, text }
 }
 
-const { rules, faults } = await loadRuleSet([
+const files = [
   ...(await readRuleFiles('')),
   aRuleOn('a-little-over', 'overageMB', { least: 0.1, most: 40 }),
   aRuleOn('used-in-cycle', 'usageCycleMB', { least: 150 }, { tag: 'b' }),
   aRuleOn('pool-nearly-used', 'poolUsagePct', { least: 90 }, { pool: 's*gle' }),
   aRuleOn('in-device', 'imei', '2', { tag: 'a*' }),
   aRuleOn('burns', 'burnRatio', { least: 3 }, { tariffType: ['Standard'] }),
-])
-if (faults.length > 0) throw new Error(JSON.stringify(faults))
+]
+const aboutStock = [
+  aRuleOn('in-stock', 'statusAgeHours', { least: 100 }, { status: ['Unprovisioned'] }),
+  aRuleOn('used-in-stock', 'usageCycleMB', { least: 150 }, { status: ['Unprovisioned', 'Suspended'], tag: 'a*' }),
+]
+const setOf = async (given: typeof files) => {
+  const { rules, faults } = await loadRuleSet(given)
+  if (faults.length > 0) throw new Error(JSON.stringify(faults))
+  return compiledRules({ version: 1, activatedAt: null, rules, refused: null })
+}
+/** Rules about provisioned SIMs, and with some about stock beside them. */
+const sets = { provisioned: await setOf(files), stock: await setOf([...files, ...aboutStock]) }
 
 const store = await aStore(NOW, { counted: false })
 const harness = await aHarness(store)
@@ -129,7 +140,7 @@ const sim = fc.record({
     {
       weight: 1,
       arbitrary: fc.record({
-        rule: fc.constantFrom('sim-silent', 'sim-overage', 'sim-usage-warning', 'gone'),
+        rule: fc.constantFrom('sim-silent', 'sim-overage', 'sim-usage-warning', 'in-stock', 'gone'),
         phase: fc.constantFrom('inactive', 'pending', 'firing', 'recovering', 'resolved'),
         scope: fc.constantFrom('', '2026-11', '2026-10'),
       }),
@@ -142,6 +153,7 @@ const estate = fc.record({
   /** Of a feed that is to come every day. */
   receivedHours: fc.option(hours(60)),
   silenced: fc.constantFrom(null, null, 'sim-silent'),
+  set: fc.constantFrom('provisioned', 'stock'),
 })
 type AnEstate = typeof estate extends fc.Arbitrary<infer T> ? T : never
 
@@ -218,11 +230,11 @@ async function make({ sims, pools, receivedHours, silenced }: AnEstate): Promise
   })
 }
 
-const inForce = compiledRules({ version: 1, activatedAt: null, rules, refused: null })
-const options = { ...evaluationOptions(), rules: async () => inForce }
+const optionsOf = ({ set }: Pick<AnEstate, 'set'>) => ({ ...evaluationOptions(), rules: async () => sets[set] })
 
 /** As a sweep does: the first look with a page of the others, then the rest of them page by page. */
-async function swept(page: number) {
+async function swept(given: AnEstate, page: number) {
+  const options = optionsOf(given)
   const { left, ...first } = await asTenant((tx) => lookAtRange(tx, { ...ALL, kind: 'sim' }, page, options))
   const looks: Look[] = [first]
   for (let at = 0; at < left.length; at += page)
@@ -231,9 +243,11 @@ async function swept(page: number) {
 }
 
 const simOf = (id: number): Subject => ({ kind: 'sim', id })
-const provisioned = ({ sims }: AnEstate) => simIds.filter((_, n) => sims[n]?.status !== SimStatus.Unprovisioned)
+const inStatus = ({ sims }: AnEstate, of: (status: SimStatus | undefined) => boolean) =>
+  simIds.filter((_, n) => of(sims[n]?.status))
+const provisioned = (given: AnEstate) => inStatus(given, (status) => status !== SimStatus.Unprovisioned)
 const lookedAt = async (given: AnEstate) =>
-  summed([await asTenant((tx) => lookAt(tx, provisioned(given).map(simOf), options))])
+  summed([await asTenant((tx) => lookAt(tx, simIds.map(simOf), optionsOf(given)))])
 
 type Look = Pick<Awaited<ReturnType<typeof lookAt>>, 'suspects' | 'checks' | 'flipsAt'>
 const summed = (looks: readonly Look[]) => ({
@@ -243,10 +257,11 @@ const summed = (looks: readonly Look[]) => ({
 })
 
 const RUNS = cases(60)
-const passed = { over: 0, of: 0 }
+const passed = { over: 0, of: 0, overStock: 0, ofStock: 0 }
 afterAll(() => {
   // A first look that passes over nobody would be right too.
   if (passed.of > 0) expect(passed.over / passed.of).toBeGreaterThan(0.1)
+  if (passed.ofStock > 0) expect(passed.overStock / passed.ofStock).toBeGreaterThan(0.1)
 })
 
 describe('the first look of a sweep', () => {
@@ -255,10 +270,15 @@ describe('the first look of a sweep', () => {
       fc.asyncProperty(estate, async (given) => {
         await make(given)
 
-        expect(await swept(5)).toEqual(await lookedAt(given))
-        const { unclear } = await asTenant(async (tx) => firstLook(tx, await readSituation(tx), inForce, ALL))
+        expect(await swept(given, 5)).toEqual(await lookedAt(given))
+        const look = await asTenant(async (tx) => firstLook(tx, await readSituation(tx), sets[given.set], ALL))
+        const unclear = new Set(look.unclear)
+        expect(look.passed).toBe((given.set === 'stock' ? simIds : provisioned(given)).length)
         passed.of += provisioned(given).length
-        passed.over += provisioned(given).length - unclear.length
+        passed.over += provisioned(given).filter((id) => !unclear.has(id)).length
+        const inStock = inStatus(given, (status) => status === SimStatus.Unprovisioned)
+        passed.ofStock += inStock.length
+        passed.overStock += inStock.filter((id) => !unclear.has(id)).length
       }),
       { numRuns: RUNS },
     )
@@ -268,13 +288,16 @@ describe('the first look of a sweep', () => {
     await fc.assert(
       fc.asyncProperty(estate, async (given) => {
         await make(given)
-        const ids = provisioned(given).slice(0, 6)
-        const { flips, cycle } = await asTenant((tx) => lookAt(tx, ids.map(simOf), options))
+        const ids = simIds.slice(0, 6)
+        const { flips, cycle } = await asTenant((tx) => lookAt(tx, ids.map(simOf), optionsOf(given)))
         const looks = await asTenant(async (tx) => {
           const situation = await readSituation(tx)
           const found = []
           for (const id of ids)
-            found.push({ id, ...(await firstLook(tx, situation, inForce, { fromId: id, toId: id + 1, most: 1 })) })
+            found.push({
+              id,
+              ...(await firstLook(tx, situation, sets[given.set], { fromId: id, toId: id + 1, most: 1 })),
+            })
           return found
         })
 
@@ -298,7 +321,7 @@ describe('the first look of a sweep', () => {
         const { lines, read } = await asTenant(async (tx: TenantTx) => {
           const situation = await readSituation(tx)
           const { moment } = situation
-          const { line, several } = await readJudgedLines(tx, moment.cycle.key, ALL)
+          const { line, several } = await readJudgedLines(tx, moment.cycle.key, ALL, true)
           const facts = new Map<number, Record<string, unknown>>()
           while (line.next()) {
             if (several.has(line.simId)) continue
@@ -321,11 +344,31 @@ describe('the first look of a sweep', () => {
     const ids = await harness.activeSims(3, { poolId: poolIds[0] ?? 0 })
     const [first = 0, , third = 0] = ids
     const look = (most: number, fromId = first) =>
-      asTenant(async (tx) => firstLook(tx, await readSituation(tx), inForce, { fromId, toId: null, most }))
+      asTenant(async (tx) => firstLook(tx, await readSituation(tx), sets.stock, { fromId, toId: null, most }))
 
     expect(await look(2)).toMatchObject({ passed: 2, beyond: third })
     expect(await look(3)).toMatchObject({ passed: 3, beyond: null })
     expect(await look(3, third + 1)).toMatchObject({ passed: 0, unclear: [], beyond: null })
+  })
+
+  test('leaves out SIMs that come in later, as in a replay', async () => {
+    const [fromId = 0, later = 0] = await harness.unprovisioned(2)
+    const look = () =>
+      asTenant(async (tx) => firstLook(tx, await readSituation(tx), sets.stock, { ...ALL, fromId, toId: later + 1 }))
+    const before = await look()
+    await asTenant((tx) => sql`update sims set created_at = ${ago(-1)} where id = ${later}`.execute(tx.q))
+
+    expect([before.passed, (await look()).passed]).toEqual([2, 1])
+  })
+
+  test('comes back for new SIMs where a rule watches stock', async () => {
+    const look = (set: keyof typeof sets, toId: number | null) =>
+      asTenant(async (tx) => firstLook(tx, await readSituation(tx), sets[set], { ...ALL, fromId: 1e8, toId }))
+    const length = Date.UTC(2026, 11) - Date.UTC(2026, 10)
+
+    expect(await look('stock', null)).toMatchObject({ passed: 0, flipsAt: store.now + length / 720 })
+    expect(await look('stock', 1e9)).toMatchObject({ passed: 0, flipsAt: Number.POSITIVE_INFINITY })
+    expect(await look('provisioned', null)).toMatchObject({ passed: 0, flipsAt: Number.POSITIVE_INFINITY })
   })
 })
 

@@ -6,6 +6,7 @@ import { aFile, examplesOf, leaf } from './samples.ts'
 const set = async (...files: ReturnType<typeof aFile>[]) => (await loadStoredRules(files)).rules
 const above = (fact: string, value: number) => leaf(fact, 'greaterThan', value)
 const when = (...all: unknown[]) => aFile({ conditions: { all } })
+const aSim = (match: object) => aFile({ subject: 'sim', match }, { message: '{{iccid}}' })
 const differs = (aspect: string, field: string, before: string[], after: string[]) => ({ aspect, field, before, after })
 const [five, eighty] = [above('usageMB', 5), above('usagePct', 80)]
 
@@ -21,6 +22,7 @@ describe('diffRules', () => {
     ['another order', when(five, eighty), when(eighty, five)],
     ['groups inside', when(five, eighty), when({ all: [eighty] }, five)],
     ['a default written out', aFile(), aFile({}, { for: 'PT0S', keepFiring: 'PT0S', resolve: 'log' })],
+    ['statuses that are those without any', aSim({}), aSim({ status: ['Suspended', 'Active'] })],
     ['other words for a time', aFile({}, { for: 'PT1H' }), aFile({}, { for: 'PT60M' })],
     ['other examples', aFile(), aFile({ examples: examplesOf({ usagePct: 95 }, { usagePct: 1 }) })],
   ])('says nothing of %s', async (_, before, after) => {

@@ -59,6 +59,11 @@ describe('lintRules', () => {
       'returns /event/params',
     ],
     ['a status that is not evaluated', sim(when(under('status', 1))), 'impossible /conditions'],
+    [
+      'a status that is the only one',
+      sim({ match: { status: ['Unprovisioned'] }, ...when(leaf('status', 'lessThanInclusive', 0)) }),
+      'always /conditions/all/0',
+    ],
     ['silence without the feed', sim(when(above('silentPct', 5)), FIRST), 'feed-blind /conditions'],
     ['hours', sim(when(SILENT_FOR_HOURS, FRESH), HOURS), 'absolute-time /conditions/all/0'],
     ['a message without a figure', aFile({}, { message: '{{poolName}} full.' }), 'mute-message /event/params/message'],

@@ -272,6 +272,77 @@ describe('the event of a rule file', () => {
   })
 })
 
+describe('the statuses of a match', () => {
+  const STOCK = ['Unprovisioned']
+  const inStatus = (status: unknown, conditions: unknown, facts: readonly [object, object], match = {}, changed = {}) =>
+    aFile(
+      { subject: 'sim', match: { status, ...match }, conditions, examples: examplesOf(...facts) },
+      { message: 'SIM {{iccid}}', ...changed },
+    )
+  const aged = (status: unknown, match = {}, changed = {}) =>
+    inStatus(
+      status,
+      all(leaf('statusAgeHours', 'greaterThan', 'P90D')),
+      [{ statusAgeHours: 2161 }, { statusAgeHours: 2160 }],
+      match,
+      changed,
+    )
+  const compared = (status: unknown, operator: string, value: unknown, fires: number, rests: number) =>
+    inStatus(status, all(leaf('status', operator, value)), [{ status: fires }, { status: rests }])
+  const toSuspend = { ...suspending('self'), stage: 'enforce' }
+
+  test.each<[string, RuleSource, object]>([
+    ['text', aged('Unprovisioned'), { pointer: '/match/status', got: '"Unprovisioned"' }],
+    ['another word', aged(['Stock']), { pointer: '/match/status/0', expected: 'Unprovisioned, Active or Suspended' }],
+    ['none', aged([]), { pointer: '/match/status' }],
+    ['one twice', aged(['Active', 'Active']), { pointer: '/match/status' }],
+    [
+      'a pool, which no such SIM has',
+      aged(STOCK, { pool: 'a' }),
+      { pointer: '/match/pool', expected: expect.stringContaining('an Unprovisioned SIM') },
+    ],
+    ['a tariff, which no such SIM has', aged(STOCK, { tariffType: 'Standard' }), { pointer: '/match/tariffType' }],
+    [
+      'a suspension of what is in stock',
+      aged(['Active', 'Suspended', 'Unprovisioned'], {}, toSuspend),
+      { pointer: '/match/status', expected: 'no Unprovisioned: the rule suspends, and there is nothing to suspend' },
+    ],
+    [
+      'a suspension that would end its own alert',
+      aged(['Active'], {}, toSuspend),
+      { pointer: '/match/status', hint: 'leave match.status out' },
+    ],
+    [
+      'a comparison with one left out',
+      compared(undefined, 'equal', 0, 0, 1),
+      {
+        pointer: '/conditions/all/0/value',
+        expected: 'a code of status: 1 (Active), 2 (Suspended)',
+        hint: 'the rule sees no Unprovisioned SIM unless match.status names Unprovisioned',
+      },
+    ],
+    [
+      'a list with one left out',
+      compared(STOCK, 'in', [0, 2], 0, 1),
+      { pointer: '/conditions/all/0/value/1', expected: 'a code of status: 0 (Unprovisioned)' },
+    ],
+  ])('are refused with %s', async (_, file, fault) => {
+    expect(await faultsOf(file)).toMatchObject([fault])
+  })
+
+  test.each<[string, RuleSource]>([
+    ['stock', aged(STOCK)],
+    ['a comparison with it', compared(['Unprovisioned', 'Suspended'], 'equal', 0, 0, 2)],
+    ['a suspension of provisioned SIMs', aged(['Suspended', 'Active'], {}, toSuspend)],
+  ])('are accepted with %s', async (_, file) => {
+    expect(await faultsOf(file)).toEqual([])
+  })
+
+  test('are refused of pools', async () => {
+    expect(await pointersOf(aFile({ match: { status: STOCK } }))).toEqual(['/match/status'])
+  })
+})
+
 test('braces that form no placeholder are a fault with their place', async () => {
   const [fault] = await faultsOf(sim({ message: 'SIM {{iccid}} has used {{usageMB' }))
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { WatchdogMode } from '../../../domain/codes.ts'
+import { SimStatus, WatchdogMode } from '../../../domain/codes.ts'
 import { permitted } from '../../../rules/alerts/permission.ts'
-import { fitsPattern, isAttached } from '../../../rules/engine/match.ts'
+import { fitsPattern, isAttached, mayWatchStock } from '../../../rules/engine/match.ts'
 import type { Stage } from '../../../rules/rule-file.ts'
-import { aRule, leaf } from './samples.ts'
+import { aRule, examplesOf, leaf } from './samples.ts'
 
 const { Disabled, Monitor, Enforce } = WatchdogMode
 
@@ -43,7 +43,14 @@ describe('fitsPattern', () => {
 })
 
 describe('isAttached', () => {
-  const to = { subject: 'pool', tenantId: 't1', poolName: 'Vans', tag: null, tariffType: 'Dynamic Pool' } as const
+  const to = {
+    subject: 'pool',
+    tenantId: 't1',
+    poolName: 'Vans',
+    tag: null,
+    tariffType: 'Dynamic Pool',
+    status: null,
+  } as const
 
   test.each<[Record<string, unknown>, boolean]>([
     [{}, true],
@@ -61,12 +68,48 @@ describe('isAttached', () => {
       { subject: 'sim', match: { pool: '*' }, conditions: { all: [leaf('usagePct', 'greaterThanInclusive', 80)] } },
       { message: 'x' },
     )
-    const sim = { ...to, subject: 'sim', poolName: null } as const
+    const sim = { ...to, subject: 'sim', poolName: null, status: SimStatus.Active } as const
 
     expect([
       isAttached(ofPools, sim),
       isAttached(ofSims, sim),
       isAttached(ofSims, { ...sim, poolName: 'Vans' }),
     ]).toEqual([false, false, true])
+  })
+
+  test.each<[string, readonly string[] | undefined, readonly (keyof typeof SimStatus)[]]>([
+    ['no statuses', undefined, ['Active', 'Suspended']],
+    ['stock', ['Unprovisioned'], ['Unprovisioned']],
+    ['what is not in use', ['Suspended', 'Unprovisioned'], ['Unprovisioned', 'Suspended']],
+  ])('a rule with %s sees SIMs of these statuses', async (_, status, seen) => {
+    const rule = await aStockRule(status === undefined ? {} : { status })
+    const sim = { ...to, subject: 'sim', poolName: null } as const
+    const labels = Object.keys(SimStatus).filter((label): label is keyof typeof SimStatus => label in SimStatus)
+
+    expect(labels.filter((label) => isAttached(rule, { ...sim, status: SimStatus[label] }))).toEqual(seen)
+  })
+})
+
+const aStockRule = (match: object, params = {}) =>
+  aRule(
+    {
+      subject: 'sim',
+      match,
+      conditions: { all: [leaf('statusAgeHours', 'greaterThan', 'P90D')] },
+      examples: examplesOf({ statusAgeHours: 2161 }, { statusAgeHours: 2160 }),
+    },
+    { message: 'x', ...params },
+  )
+
+describe('mayWatchStock', () => {
+  test.each<[object, string, boolean]>([
+    [{ status: ['Unprovisioned'] }, 'log', true],
+    [{ status: ['Active', 'Unprovisioned'], tag: 'spare*', tenant: 't*' }, 'shadow', true],
+    [{ status: ['Unprovisioned'] }, 'off', false],
+    [{ status: ['Unprovisioned'], tenant: 'u*' }, 'log', false],
+    [{ status: ['Suspended'] }, 'log', false],
+    [{}, 'log', false],
+  ])('for match %j in stage %s is %j', async (match, stage, expected) => {
+    expect(mayWatchStock([await aStockRule(match, { stage })], 't1')).toBe(expected)
   })
 })

@@ -51,6 +51,25 @@ export const aFile = (changes: Changes = {}, changedParams: Changes = {}): RuleS
   return { file: `pool/${name}.json`, text: JSON.stringify(source) }
 }
 
+/** A rule about SIMs that fires while a comparison holds. @param examples of its fact: a value that fires, and one not */
+export function ruleAboutSims(
+  name: string,
+  match: object,
+  [fact, operator, value]: readonly [string, string, unknown],
+  [fires, rests]: readonly [unknown, unknown],
+  changed: Changes = {},
+): RuleSource {
+  const changes = {
+    name,
+    subject: 'sim',
+    match,
+    conditions: { all: [leaf(fact, operator, value)] },
+    examples: examplesOf({ [fact]: fires }, { [fact]: rests }),
+  }
+  const { text } = aFile(changes, { message: `SIM {{iccid}}: {{${fact}}}`, once: 'episode', ...changed })
+  return { file: `sim/${name}.json`, text }
+}
+
 /** Any conditions over these comparisons. */
 export const conditionsOver = (comparison: fc.Arbitrary<Condition>) =>
   fc.letrec<{ condition: Condition; group: Group }>((tie) => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { SimStatus } from '../../../../domain/codes.ts'
 import { attacher } from '../../../../rules/compile/attach.ts'
 import { compileSet, readsOf } from '../../../../rules/compile/compile-set.ts'
 import { placeOfFact, ROW_LENGTH, rowOf } from '../../../../rules/compile/fact-row.ts'
@@ -65,6 +66,7 @@ describe('attach', () => {
   const TEXTS = ['', 'a', 'ab', 'abc', 'van-1', 'van-2-x', 'xx', 'a*b', '*']
   const PATTERNS = ['*', 'a*', '*b', 'a*c', 'van-*', 'van-*-x', '**', 'a*b*c', 'abc', 'x*x']
   const TYPES = ['Standard', 'Dynamic Pool', 'Fixed Pool'] as const
+  const STATUSES = ['Active', 'Unprovisioned', 'Suspended'] as const
   const KINDS = ['sim', 'pool', 'tenant'] as const
 
   test.each([100_000, 7])('gives the rules of rulesFor, with at most %i kept', { timeout: 0 }, async (mostKept) => {
@@ -80,6 +82,7 @@ describe('attach', () => {
         ...maybe(() => ({ pool: random.pick(PATTERNS) })),
         ...maybe(() => ({ tag: random.pick(PATTERNS) })),
         ...maybe(() => ({ tariffType: random.chance(0.5) ? random.pick(TYPES) : TYPES.slice(random.below(2)) })),
+        ...maybe(() => ({ status: STATUSES.slice(random.below(3)) })),
       },
     }))
     const [compiled] = compileSet({ rules: [some] }).rules
@@ -95,6 +98,7 @@ describe('attach', () => {
         poolName: random.pick([null, ...TEXTS]),
         tag: random.pick([null, ...TEXTS]),
         tariffType: random.pick([null, ...TYPES]),
+        status: random.pick([null, ...Object.values(SimStatus)]),
       }
       expect(attach(to).map(({ rule }) => rule.name)).toEqual(rulesFor(rules, to).map(({ name }) => name))
     }
@@ -102,9 +106,11 @@ describe('attach', () => {
 
   test('gives subjects of one class the same list', async () => {
     const { attach } = await shipped()
-    const sim = { subject: 'sim', tenantId: 't', poolName: 'Vans', tag: 'a', tariffType: 'Standard' } as const
+    const seat = { poolName: 'Vans', tag: 'a', tariffType: 'Standard', status: SimStatus.Active } as const
+    const sim = { subject: 'sim', tenantId: 't', ...seat } as const
 
     expect(attach(sim)).toBe(attach({ ...sim, tag: 'b', poolName: 'Cars' }))
     expect(attach(sim)).not.toBe(attach({ ...sim, tariffType: 'Fixed Pool' }))
+    expect(attach({ ...sim, status: SimStatus.Unprovisioned })).toEqual([])
   })
 })

@@ -11,7 +11,7 @@ import { compileConditions } from '../../../../rules/compile/compile-conditions.
 import { type FactRow, rowOf } from '../../../../rules/compile/fact-row.ts'
 import { factsRead, type Group } from '../../../../rules/conditions.ts'
 import { decideRule } from '../../../../rules/engine/evaluate-subject.ts'
-import type { Facts } from '../../../../rules/facts.ts'
+import { type Facts, factsOf } from '../../../../rules/facts.ts'
 import { readConditions } from '../../../../rules/load/read-conditions.ts'
 import { cases } from '../../../setup/cases.ts'
 import { type Random, randomFrom, SEED } from '../../../setup/seed.ts'
@@ -158,7 +158,10 @@ function namedGroup(random: Random) {
   const asked = {
     all: [{ ...leaf(), ...priority() }, { any: [{ condition: 'outer', ...priority() }, { condition: 'inner' }] }],
   }
-  return { group: readConditions(asked, '', { subject: 'sim', shared, report, inside: [] }), faults }
+  return {
+    group: readConditions(asked, '', { subject: 'sim', facts: factsOf('sim'), shared, report, inside: [] }),
+    faults,
+  }
 }
 
 describe('the differential test', { timeout: 0 }, () => {

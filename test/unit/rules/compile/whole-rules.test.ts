@@ -1,7 +1,7 @@
 /** Whole rules made at random: compiled they answer as the engine does, about subjects of every kind, part by part. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { LogLevel } from '../../../../domain/codes.ts'
+import { LogLevel, SimStatus } from '../../../../domain/codes.ts'
 import { type OPERATORS, operatorNames } from '../../../../domain/rules/operators.ts'
 import { SUBJECT_KINDS, type SubjectKind } from '../../../../domain/watchdog/subject.ts'
 import { COMPARISONS, NO, UNKNOWN, YES } from '../../../../rules/compile/comparisons.ts'
@@ -87,6 +87,7 @@ const patterns = {
   pool: fc.constantFrom('Van*', '*s', 'Cars'),
   tag: fc.constantFrom('*', 'a', 'b*'),
   tariffType: fc.constantFrom('Standard' as const, 'Dynamic Pool' as const, 'Fixed Pool' as const),
+  status: fc.subarray(['Unprovisioned' as const, 'Active' as const, 'Suspended' as const], { minLength: 1 }),
 }
 
 function rulesOf(kind: SubjectKind, facts: Facts): fc.Arbitrary<Rule> {
@@ -139,6 +140,7 @@ const aCase = fc.constantFrom(...SUBJECT_KINDS).chain((kind) =>
             poolName: textOf(facts['poolName']),
             tag: textOf(facts['tag']),
             tariffType: textOf(facts['tariffType']),
+            status: kind === 'sim' ? SimStatus.Active : null,
           }),
           facts: fc.constant(facts),
           rules: fc

@@ -1,6 +1,7 @@
 /** Whether a rule can be met with the settings of a subject, whatever its other facts are. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { SimStatus } from '../../../../domain/codes.ts'
 import { YES } from '../../../../rules/compile/comparisons.ts'
 import { compileConditions } from '../../../../rules/compile/compile-conditions.ts'
 import { rowOf } from '../../../../rules/compile/fact-row.ts'
@@ -11,7 +12,14 @@ import { cases } from '../../../setup/cases.ts'
 import { aRule, conditionsOver, leaf } from '../samples.ts'
 
 const rule = await aRule()
-const matched = { subject: 'sim', tenantId: 't1', poolName: null, tag: '', tariffType: null } as const
+const matched = {
+  subject: 'sim',
+  tenantId: 't1',
+  poolName: null,
+  tag: '',
+  tariffType: null,
+  status: SimStatus.Active,
+} as const
 const reasonWith = (conditions: Condition, settings: Facts) => {
   const one: any = { ...rule, name: 'one', subject: 'sim', match: {}, conditions }
   one.event = { ...rule.event, params: { ...rule.event.params, stage: 'log' } }
@@ -40,6 +48,19 @@ describe('a rule that is attached', () => {
     ['off is asked for', { not: { all: [isOn] } }, NONE, null],
   ])('%s', (_, conditions, settings, reason) => {
     expect(reasonWith(conditions, settings)).toBe(reason)
+  })
+
+  test.each<[string, readonly (keyof typeof SimStatus)[] | undefined, 'exempt' | null, string | null]>([
+    ['no rule about stock', undefined, 'exempt', 'notProvisioned'],
+    ['a rule about stock', ['Unprovisioned'], null, null],
+    ['a rule about stock, and an exempt SIM', ['Unprovisioned'], 'exempt', 'exempt'],
+  ])('an Unprovisioned SIM has %s', (_, status, unwatched, reason) => {
+    const match = status === undefined ? {} : { status: [...status] }
+    const params = { ...rule.event.params, stage: 'log' as const }
+    const stock = { ...rule, subject: 'sim' as const, match, event: { ...rule.event, params } }
+    const inStock = { ...matched, status: SimStatus.Unprovisioned }
+
+    expect(effectiveBy([stock])({ matched: inStock, unwatched, settings: {} }).reason).toBe(reason)
   })
 
   test('holds for no facts where it cannot', () => {
