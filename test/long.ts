@@ -144,7 +144,12 @@ export const LONG: readonly LongSuite[] = [
   suite('life-pairs', 'service/watchdog/life-pairs', 'pairs of changes of rules in force', 2),
   suite('example-month', 'service/backtests/example-month', 'ten hours of the example month, backtested', 1),
   suite('example-month-mails', 'service/channels/example-month', 'the example month, its mails in each grouping', 1),
-  suite('timelines-live', 'service/watchdog/timelines-live', 'the shipped timelines, lived in PostgreSQL', 10),
+  suite(
+    'timelines-live',
+    'service/watchdog/timelines-live',
+    'the shipped timelines, and one of stock, lived in PostgreSQL',
+    11,
+  ),
   drawn(
     'rules',
     2,

@@ -27,11 +27,16 @@ import type { TimelineEvent, TimelineTest } from './test-file.ts'
 /** MB of a timeline in whole bytes. */
 export const usedBytes = (megabytes: number): number => Math.round(megabytes * 1e6)
 
-interface UsageEntry {
+interface Usage {
   readonly at: number
   readonly bytes: number
   readonly sms: number
   readonly sessions: number
+}
+
+interface UsageEntry extends Usage {
+  /** The pool that it counts in; null outside pools. */
+  readonly pool: PoolState | null
 }
 
 type Settings = { -readonly [K in keyof WatchdogSettings]: WatchdogSettings[K] }
@@ -49,12 +54,13 @@ export interface TimelineSim extends Settings {
   readonly id: number
   readonly name: string
   readonly tag: string
+  /** Of a provisioned SIM: see {@link seatOf}. */
   readonly pool: PoolState | null
   readonly own: (Allowance & Fees) | null
   exempt: boolean
   status: SimStatus
   statusSince: number
-  /** Cause of its suspension; null if it is Active. */
+  /** Cause of its suspension; null if it is not Suspended. */
   suspension: SimRow['suspension']
   /** A person gave it its status in this cycle: the watchdog leaves it alone. Key of the cycle. */
   heldIn: string | null
@@ -147,6 +153,12 @@ export function estateOf(test: TimelineTest, startsAt: number): Estate {
   }
 }
 
+const NO_SEAT = { pool: null, own: null } as const
+
+/** The pool and the own tariff of a SIM: none if it is Unprovisioned. */
+const seatOf = (sim: TimelineSim): Pick<TimelineSim, 'pool' | 'own'> =>
+  sim.status === SimStatus.Unprovisioned ? NO_SEAT : sim
+
 /** @param by who gives it the status */
 export function setStatus(
   sim: TimelineSim,
@@ -173,8 +185,8 @@ export function beginCycle({ sims }: Estate, { key }: Cycle): void {
 }
 
 /** Receives a record. @param at the record's instant, which may be before `receivedAt` */
-export function receive(estate: Estate, sim: TimelineSim, used: UsageEntry, receivedAt: number): void {
-  sim.used.push(used)
+export function receive(estate: Estate, sim: TimelineSim, used: Usage, receivedAt: number): void {
+  sim.used.push({ ...used, pool: seatOf(sim).pool })
   sim.lastSeenAt = Math.max(sim.lastSeenAt ?? used.at, used.at)
   estate.newestAt = Math.max(estate.newestAt ?? used.at, used.at)
   estate.receivedAt = receivedAt
@@ -197,15 +209,19 @@ const within = ({ used }: TimelineSim, { startsAt, endsAt }: Cycle): UsageEntry[
 const sumOf = (used: readonly UsageEntry[], what: 'bytes' | 'sms' | 'sessions'): number =>
   used.reduce((sum, one) => sum + one[what], 0)
 
-const seatsOf = ({ sims }: Estate, pool: PoolState | null) => sims.filter((sim) => sim.pool === pool)
+const seatsOf = ({ sims }: Estate, pool: PoolState) => sims.filter((sim) => seatOf(sim).pool === pool)
 
-function figuresOf(estate: Estate, pool: PoolState | null, cycle: Cycle): PoolFigures {
-  const rows = seatsOf(estate, pool).map((sim) => ({
-    simId: sim.id,
-    usageBytes: Math.max(0, sumOf(within(sim, cycle), 'bytes')),
-    contributing: sim.activeIn.has(cycle.key),
-    own: sim.own,
-  }))
+/** The figures of a pool, or outside pools: of its SIMs, and of those that were Active or used something there. */
+function figuresOf({ sims }: Estate, pool: PoolState | null, cycle: Cycle): PoolFigures {
+  const rows = sims.flatMap((sim) => {
+    const used = within(sim, cycle).filter((one) => one.pool === pool)
+    const contributing = sim.pool === pool && sim.activeIn.has(cycle.key)
+    const isSeated = sim.pool === pool && sim.status !== SimStatus.Unprovisioned
+    const usageBytes = Math.max(0, sumOf(used, 'bytes'))
+    return isSeated || contributing || used.length > 0
+      ? [{ simId: sim.id, usageBytes, contributing, own: sim.pool === pool ? sim.own : null }]
+      : []
+  })
   return poolFigures(pool?.tariff ?? null, rows)
 }
 
@@ -227,9 +243,10 @@ function windowSums(sims: readonly TimelineSim[], { windows }: Moment): WindowSu
 /** The row of a SIM, as the store would read it. */
 function simRowOf(estate: Estate, sim: TimelineSim, moment: Moment): SimRow & JudgedFigures & WindowSums {
   const { cycle } = moment
-  const figures = figuresOf(estate, sim.pool, cycle)
+  const { pool, own } = seatOf(sim)
+  const figures = figuresOf(estate, pool, cycle)
   const row = figures.rows.find(({ simId }) => simId === sim.id)
-  const fees = governingTariff(sim.own, sim.pool?.tariff ?? null)
+  const fees = governingTariff(own, pool?.tariff ?? null)
   const { limitBytes = 0, usageBytes = 0, remainingBytes = 0, overageBytes = 0 } = row ?? {}
   return {
     ...settingsRow(sim),
@@ -240,14 +257,14 @@ function simRowOf(estate: Estate, sim: TimelineSim, moment: Moment): SimRow & Ju
     status: sim.status,
     statusSince: new Date(sim.statusSince),
     suspension: sim.suspension,
-    poolId: sim.pool?.id ?? null,
+    poolId: pool?.id ?? null,
     pool:
-      sim.pool === null
+      pool === null
         ? null
         : {
-            ...settingsRow(sim.pool),
-            name: sim.pool.name,
-            tariffType: sim.pool.tariff.type,
+            ...settingsRow(pool),
+            name: pool.name,
+            tariffType: pool.tariff.type,
             usageBytes: figures.usageBytes,
             limitBytes: figures.limitBytes,
           },
@@ -267,8 +284,8 @@ function simRowOf(estate: Estate, sim: TimelineSim, moment: Moment): SimRow & Ju
     voiceSeconds: 0,
     smsCount: sumOf(within(sim, cycle), 'sms'),
     sessions: sumOf(within(sim, cycle), 'sessions'),
-    cycleBytes: usageBytes,
-    contributing: sim.activeIn.has(cycle.key),
+    cycleBytes: Math.max(0, sumOf(within(sim, cycle), 'bytes')),
+    contributing: sim.pool === pool && sim.activeIn.has(cycle.key),
     ...windowSums([sim], moment),
   }
 }
@@ -319,7 +336,7 @@ function tenantRowOf(estate: Estate, moment: Moment): TenantFactRow & TicketCoun
     simCount: sims.length,
     activeSimCount: counted(SimStatus.Active),
     suspendedSimCount: counted(SimStatus.Suspended),
-    unprovisionedSimCount: 0,
+    unprovisionedSimCount: counted(SimStatus.Unprovisioned),
     poolCount: pools.length,
     overPoolCount: ofPools.filter(({ overageBytes }) => overageBytes > 0).length,
     usageBytes: all.reduce((sum, { usageBytes }) => sum + usageBytes, 0),

@@ -1,7 +1,7 @@
 /** Schema of a test file: what happens to a small estate in the course of time, and what its rules are expected to do. */
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { TariffType, WatchdogMode } from '../../domain/codes.ts'
+import { SimStatus, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import { strictObject } from '../../domain/schema.ts'
 import { UsageRecord } from '../../domain/usage/usage-record.ts'
 import { labels, oneOf, STAGES } from '../rule-file.ts'
@@ -51,10 +51,10 @@ const Sim = strictObject(
     pool: Type.Optional(Name('its pool')),
     tag: Type.Optional(Type.String({ maxLength: 128, description: 'Its tag, at most 128 characters' })),
     exempt: Type.Optional(Type.Boolean({ description: 'Whether the watchdog is off for it' })),
-    status: Type.Optional(oneOf(['Active', 'Suspended'], 'Its status at the start; Suspended: by a person')),
+    status: Type.Optional(oneOf(labels(SimStatus), 'Its status at the start; Suspended: by a person')),
     ...settings,
   },
-  { description: 'A SIM: its pool or tariff, and settings of its own' },
+  { description: 'A SIM: its pool or tariff, once it is provisioned, and settings of its own' },
 )
 
 /** An event at an instant. Its field gives its kind. */
@@ -64,7 +64,7 @@ const Event = strictObject(
     set: Type.Optional(Name('a SIM or a pool whose settings change')),
     ...settings,
     exempt: Type.Optional(Type.Boolean({ description: 'With `set`: whether the watchdog is off for the SIM' })),
-    status: Type.Optional(oneOf(['Active', 'Suspended'], 'With `set`: the status that a person gives the SIM')),
+    status: Type.Optional(oneOf(labels(SimStatus), 'With `set`: the status that a person gives the SIM')),
     correct: Type.Optional(Name('a SIM whose usage is corrected by MB')),
     use: Type.Optional(Name('a SIM that uses MB, sends messages, or begins data sessions')),
     MB: Type.Optional(MB('With `correct` or `use`: how much')),

@@ -1,7 +1,15 @@
 /** A timeline as the service lives it: its estate in PostgreSQL, its records received, its events done, each in its time. */
 import { sql } from 'kysely'
 import { mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
-import { LogLevel, PoolType, TariffType, TicketStatus, TicketType, WatchdogMode } from '../../../domain/codes.ts'
+import {
+  LogLevel,
+  PoolType,
+  SimStatus,
+  TariffType,
+  TicketStatus,
+  TicketType,
+  WatchdogMode,
+} from '../../../domain/codes.ts'
 import { iccidOf } from '../../../domain/identifiers.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { durationMs } from '../../../domain/time/duration.ts'
@@ -15,15 +23,22 @@ import { updatePool } from '../../../service/pools/update-pool.ts'
 import { activeRuleSet } from '../../../service/rules/rows/rule-sets.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { importSims } from '../../../service/sims/import-sims.ts'
+import { lockSim } from '../../../service/sims/rows/sim-state.ts'
 import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
-import { inPlatform } from '../../../store/tenancy.ts'
+import { inPlatform, type TenantTx } from '../../../store/tenancy.ts'
 import { accepting } from '../../setup/accepting.ts'
 import { aPool, aTariff, openStore, type TestStore } from '../../setup/estate.ts'
 import { aHarness, complete, evaluationOptions, type Harness } from '../harness.ts'
 
 type Names = ReadonlyMap<string, number>
+interface Seat {
+  readonly poolId?: number
+  readonly tariffId?: number
+}
 interface World {
   readonly harness: Harness
+  /** Pool and tariff of each SIM, once it is provisioned. */
+  readonly seats: ReadonlyMap<string, Seat>
   readonly store: TestStore
   readonly pools: Names
   readonly sims: Names
@@ -59,10 +74,25 @@ const settingsOf = ({ mode, warningThresholdPct, enableBurnRateAlerts, exempt }:
   ...(exempt === undefined ? {} : { isWatchdogExempt: exempt }),
 })
 
-/** The estate at the start, its SIMs Active. */
-function settle({ asTenant }: Harness, test: TimelineTest): Promise<{ pools: Names; sims: Names }> {
+/** Gives a SIM a status, as a person does. */
+async function giveStatus(
+  tx: TenantTx,
+  simId: number,
+  status: NonNullable<TimelineEvent['status']>,
+  seat: Seat,
+): Promise<void> {
+  if (status === 'Unprovisioned') return complete(tx, { simId, type: TicketType.Provision, unassign: true })
+  const isSeated = (await lockSim(tx, simId))?.status !== SimStatus.Unprovisioned
+  if (!isSeated) await complete(tx, { simId, type: TicketType.Provision, ...seat })
+  if (isSeated || status === 'Active')
+    await complete(tx, { simId, type: status === 'Active' ? TicketType.Activate : TicketType.Suspend })
+}
+
+/** The estate at the start. */
+function settle({ asTenant }: Harness, test: TimelineTest): Promise<Pick<World, 'pools' | 'sims' | 'seats'>> {
   return asTenant(async (tx) => {
     const [tariffs, pools, sims] = [new Map<string, number>(), new Map<string, number>(), new Map<string, number>()]
+    const seats = new Map<string, Seat>()
     for (const [name, { type, allowanceMB }] of Object.entries(test.tariffs ?? {}))
       tariffs.set(name, (await aTariff(tx, TariffType[type], Math.round(allowanceMB * MB))).id)
     for (const [name, pool] of Object.entries(test.pools ?? {})) {
@@ -76,14 +106,13 @@ function settle({ asTenant }: Harness, test: TimelineTest): Promise<{ pools: Nam
       const { created } = await importSims(tx, [{ iccid, ...(sim.tag === undefined ? {} : { tag: sim.tag }) }])
       const simId = created[0]?.id ?? 0
       sims.set(name, simId)
-      await complete(tx, {
-        simId,
-        type: TicketType.Provision,
+      const seat = {
         ...(sim.pool === undefined ? {} : { poolId: pools.get(sim.pool) ?? 0 }),
         ...(sim.tariff === undefined ? {} : { tariffId: tariffs.get(sim.tariff) ?? 0 }),
-      })
-      await complete(tx, { simId, type: TicketType.Activate })
-      if (sim.status === 'Suspended') await complete(tx, { simId, type: TicketType.Suspend })
+      }
+      seats.set(name, seat)
+      if (sim.status !== 'Unprovisioned') await giveStatus(tx, simId, 'Active', seat)
+      if (sim.status === 'Suspended') await giveStatus(tx, simId, 'Suspended', seat)
       await setSimWatchdog(tx, { id: simId, ...settingsOf(sim) })
     }
     if (test.feed?.every !== undefined)
@@ -93,7 +122,7 @@ function settle({ asTenant }: Harness, test: TimelineTest): Promise<{ pools: Nam
         escalateAfter: null,
         mailsFrom: LogLevel.Info,
       })
-    return { pools, sims }
+    return { pools, sims, seats }
   })
 }
 
@@ -155,7 +184,7 @@ async function restage(store: TestStore, name: string, stage: Stage): Promise<vo
 }
 
 /** Does what an event says, but usage. */
-async function happening({ harness, store, pools, sims }: World, event: TimelineEvent): Promise<void> {
+async function happening({ harness, store, pools, sims, seats }: World, event: TimelineEvent): Promise<void> {
   const { asTenant, rows } = harness
   const { stage, to, tickets, set = '', status } = event
   if (stage !== undefined && to !== undefined) await restage(store, stage, to)
@@ -174,8 +203,7 @@ async function happening({ harness, store, pools, sims }: World, event: Timeline
   const [simId, poolId] = [sims.get(set), pools.get(set)]
   if (simId !== undefined) {
     await asTenant((tx) => setSimWatchdog(tx, { id: simId, ...settingsOf(event) }))
-    const type = status === 'Active' ? TicketType.Activate : TicketType.Suspend
-    if (status !== undefined) await asTenant((tx) => complete(tx, { simId, type }))
+    if (status !== undefined) await asTenant((tx) => giveStatus(tx, simId, status, seats.get(set) ?? {}))
   }
   if (poolId !== undefined) {
     const [was] = await rows(sql<{

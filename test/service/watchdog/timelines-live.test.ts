@@ -1,4 +1,4 @@
-/** A timeline and the same time through PostgreSQL agree: those of the shipped rules are lived by `service/` itself. */
+/** A timeline and the same time through PostgreSQL agree: those of the shipped rules, and one of SIMs in stock. */
 import { expect, test } from 'vitest'
 import { cycleAt } from '../../../domain/time/cycle.ts'
 import { readRuleFolder } from '../../../process/rule-files.ts'
@@ -8,6 +8,7 @@ import { Coverage } from '../../../rules/timeline/coverage.ts'
 import { type PlayResult, play } from '../../../rules/timeline/play.ts'
 import { readTestFiles } from '../../../rules/timeline/read-test-files.ts'
 import type { TimelineTest } from '../../../rules/timeline/test-file.ts'
+import { aFile, examplesOf, leaf, ruleAboutSims } from '../../unit/rules/samples.ts'
 import { livedTimeline } from './timeline-month.ts'
 
 const MINUTE = 60_000
@@ -33,6 +34,54 @@ test.each(timelines)('%s', { timeout: 900_000 }, async (_, timeline, named) => {
   const entries = lived.entries.map((one) => ({ ...one, at: minute(one.at) }))
   expect(byTime(lookedAt(entries, timeline, entriesOf(played)))).toEqual(byTime(entriesOf(played)))
   expect(lived.suspensions.map(toMinutes)).toEqual(played.suspensions.map(toMinutes))
+})
+
+const inStock = { status: ['Unprovisioned'] }
+const ofStock = [
+  ruleAboutSims('aged', inStock, ['statusAgeHours', 'greaterThan', 1], [2, 1]),
+  ruleAboutSims('used-in-stock', inStock, ['usageMB', 'greaterThan', 5], [6, 5]),
+  ruleAboutSims('used', {}, ['usageMB', 'greaterThan', 15], [16, 15], { once: 'cycle' }),
+  aFile(
+    {
+      name: 'pool-used',
+      conditions: { all: [leaf('usageMB', 'greaterThan', 25), leaf('totalSimCount', 'equal', 1)] },
+      examples: examplesOf({ usageMB: 26, totalSimCount: 1 }, { usageMB: 25, totalSimCount: 1 }),
+    },
+    { message: 'Pool {{poolName}}: {{usageMB}}' },
+  ),
+]
+
+test('SIMs that leave stock, and return', { timeout: 900_000 }, async () => {
+  const loaded = await loadRuleSet(ofStock)
+  const timeline: TimelineTest = {
+    title: 'stock',
+    start: '2026-11-01',
+    cycle: 'PT6H',
+    step: 'PT20M',
+    tariffs: { shared: { type: 'Dynamic Pool', allowanceMB: 100 }, flat: { type: 'Standard', allowanceMB: 100 } },
+    pools: { meters: { tariff: 'shared' } },
+    sims: {
+      a: { pool: 'meters', status: 'Unprovisioned' },
+      b: { pool: 'meters' },
+      c: { tariff: 'flat', status: 'Unprovisioned' },
+    },
+    feed: { every: 'PT1H' },
+    usageMB: { b: '10x4' },
+    events: [
+      { at: '+1h10m', set: 'b', status: 'Unprovisioned' },
+      { at: '+1h20m', set: 'a', status: 'Active' },
+      { at: '+1h30m', use: 'b', MB: 7 },
+      { at: '+1h40m', use: 'c', MB: 7 },
+      { at: '+2h', set: 'c', status: 'Suspended' },
+      { at: '+2h5m', set: 'a', status: 'Unprovisioned' },
+    ],
+    expect: {},
+  }
+  const played = await play(timeline, loaded.rules, new Coverage(loaded.rules))
+  const lived = await livedTimeline(timeline, ofStock, played.endsAt)
+
+  expect(played.entries.length).toBeGreaterThan(5)
+  expect(byTime(lived.entries.map((one) => ({ ...one, at: minute(one.at) })))).toEqual(byTime(entriesOf(played)))
 })
 
 /**

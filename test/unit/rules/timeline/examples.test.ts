@@ -129,3 +129,78 @@ describe('a test file', () => {
     expect(faults[0]).toMatchObject({ file: 'x.test.json', pointer, at })
   })
 })
+
+describe('SIMs in stock', () => {
+  const rule = (name: string, match: object, conditions: object[], facts: readonly [object, object], params = {}) => ({
+    ...aFile(
+      { name, subject: 'sim', match, conditions: { all: conditions }, examples: examplesOf(...facts) },
+      { message: `${name} {{statusAgeHours}}`, actions: ['log'], stage: 'log', ...params },
+    ),
+    file: `sim/${name}.json`,
+  })
+  const aged = (name: string, match: object, params = {}) =>
+    rule(
+      name,
+      match,
+      [leaf('statusAgeHours', 'greaterThan', 'P90D')],
+      [{ statusAgeHours: 2161 }, { statusAgeHours: 2160 }],
+      { once: 'episode', ...params },
+    )
+  const used = (name: string, match: object) =>
+    rule(name, match, [leaf('usageMB', 'greaterThan', 5)], [{ usageMB: 6 }, { usageMB: 5 }], { once: 'cycle' })
+  const tariffs = { flat: { type: 'Dynamic Pool', allowanceMB: 100 } }
+  const pools = { meters: { tariff: 'flat' } }
+  const played = async (files: ReturnType<typeof rule>[], changes: object, expected: object) => {
+    const loaded = await loadRuleSet(files)
+    const test = { title: 'x', start: '2026-01-01', tariffs, pools, ...changes, expect: expected }
+    const names = loaded.rules.map(({ name }) => name)
+    const { results } = await ran({ rules: names, tests: [test] }, loaded.rules)
+    expect(loaded.faults).toEqual([])
+    return results[0]?.failures
+  }
+
+  test('are told of after ninety days, until they are provisioned', async () => {
+    const sims = { a: { pool: 'meters', status: 'Unprovisioned' }, b: { pool: 'meters' }, c: { pool: 'meters' } }
+    const events = [
+      { at: '+100d', set: 'a', status: 'Active' },
+      { at: '+10d', set: 'b', status: 'Unprovisioned' },
+      { at: '+105d', set: 'b', status: 'Suspended' },
+    ]
+    const entries = [
+      { at: '+90d', fired: 'stock', subject: 'a', says: 'stock 90 d' },
+      { at: '+100d', resolved: 'stock', subject: 'a' },
+      { at: '+100d', fired: 'stock', subject: 'b' },
+      { at: '+105d', resolved: 'stock', subject: 'b' },
+      { at: '+90d', fired: 'same', subject: 'c' },
+    ]
+    const files = [aged('stock', { status: ['Unprovisioned'] }), aged('same', {})]
+
+    expect(await played(files, { sims, events }, { entries })).toEqual([])
+  })
+
+  test('end the alerts of other rules, and count for no pool', async () => {
+    const sims = { a: { pool: 'meters' }, b: { pool: 'meters' } }
+    const events = [
+      { at: '+5d', set: 'a', status: 'Unprovisioned' },
+      { at: '+6d', use: 'a', MB: 7 },
+    ]
+    const ofPool = aFile(
+      {
+        name: 'pool-used',
+        conditions: { all: [leaf('usageMB', 'greaterThan', 9), leaf('totalSimCount', 'equal', 1)] },
+        examples: examplesOf({ usageMB: 10, totalSimCount: 1 }, { usageMB: 9, totalSimCount: 1 }),
+      },
+      { actions: ['log'], stage: 'log', message: 'has {{usageMB}} of {{limitMB}}' },
+    )
+    const entries = [
+      { at: '+0d', fired: 'used', subject: 'a' },
+      { at: '+5d', withdrawn: 'used', subject: 'a' },
+      // Used in the pool before, and outside pools since. The feed was stale from +1d12h on.
+      { at: '+6d', fired: 'pool-used', subject: 'meters', says: 'has 10 of 200 MB' },
+      { at: '+6d', fired: 'used-in-stock', subject: 'a' },
+    ]
+    const files = [used('used', {}), used('used-in-stock', { status: ['Unprovisioned'] }), ofPool]
+
+    expect(await played(files, { sims, events, usageMB: { a: '10' } }, { entries })).toEqual([])
+  })
+})
