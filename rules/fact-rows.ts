@@ -12,11 +12,14 @@ export interface Windows {
   readonly hour: Date
   readonly day: Date
   readonly week: Date
+  /** The 28 days before the last 24 hours: it ends where `day` starts. */
+  readonly average: Date
   /** The present day in the tenant's time zone. */
   readonly today: Date
   /** Not in them: the end of the cycle. */
   readonly until: Date
 }
+export type WindowName = Exclude<keyof Windows, 'until'>
 
 export interface PoolOfSims extends PoolWatchdogSettings {
   readonly name: string
@@ -57,16 +60,24 @@ export interface SimRow extends WatchdogSettings {
   readonly countryChangedAt: Date | null
 }
 
-/** Bytes used over the windows, messages sent over an hour and 24, and sessions begun over 24 hours: of SIMs only. */
+/** Bytes used over the windows, and messages sent over an hour and 24. */
 export interface WindowSums {
   readonly shortBytes: number
   readonly longBytes: number
   readonly dayBytes: number
-  readonly weekBytes: number
   readonly todayBytes: number
   readonly hourMessages: number
   readonly dayMessages: number
+}
+
+/** The windows of a SIM, which has more. */
+export interface SimWindowSums extends WindowSums {
+  /** Sessions begun over 24 hours. */
   readonly daySessions: number
+  readonly weekBytes: number
+  readonly averageBytes: number
+  /** Instant of the first record in the window of the average; null without one. */
+  readonly averageSince: Date | null
 }
 
 interface Amounts {

@@ -13,20 +13,26 @@ import type {
   PoolFactRow,
   PoolScan,
   SimRow,
+  SimWindowSums,
   TenantFactRow,
   TicketCounts,
   WindowSums,
   Windows,
 } from './fact-rows.ts'
-import type { Facts, PoolFacts, SimFacts, TenantFacts } from './facts.ts'
+import type { Facts, PoolFacts, ReadFactsOf, SimFacts, TenantFacts } from './facts.ts'
 
 const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 const MINUTE_MS = 60_000
 /** Rates are given only after this share of the cycle: a few hours predict little about a month. */
 const RATES_FROM_SHARE = 1 / 10
 /** Widths of the two windows of burn rates, as shares of the cycle: 6 hours and 2.5 days of 30. */
 const BURN_SHORT_SHARE = 1 / 120
 const BURN_LONG_SHARE = 1 / 12
+/** Over so many days, before the last 24 hours, usage is averaged: whole weeks, to have each day of the week as often. */
+const AVERAGE_DAYS = 28
+/** The least number of days with an average. A new device often uses most in its first days. */
+const LEAST_AVERAGE_DAYS = 7
 
 const lengthMs = ({ startsAt, endsAt }: Cycle): number => endsAt - startsAt
 /** How long a SIM counts as found in another device or country: a thirtieth of the cycle, a day of a month. Milliseconds. */
@@ -72,13 +78,13 @@ export function momentOf(of: Instant): Moment {
 function windowsFrom(knownTo: number, today: number, cycle: Cycle, width: number): Windows {
   const bucketAt = (at: number) => new Date(Math.floor(at / width) * width)
   const start = (ms: number) => bucketAt(knownTo - ms)
-  const day = 24 * HOUR_MS
   return {
     short: start(lengthMs(cycle) * BURN_SHORT_SHARE),
     long: start(lengthMs(cycle) * BURN_LONG_SHARE),
     hour: start(HOUR_MS),
-    day: start(day),
-    week: start(7 * day),
+    day: start(DAY_MS),
+    week: start(7 * DAY_MS),
+    average: start((1 + AVERAGE_DAYS) * DAY_MS),
     today: bucketAt(today),
     until: new Date(cycle.endsAt),
   }
@@ -141,7 +147,7 @@ export function burnFacts(
   }
 }
 
-export type SimFactRow = SimRow & JudgedFigures & WindowSums
+export type SimFactRow = SimRow & JudgedFigures & SimWindowSums
 
 /** Computes one fact from the row of its subject. */
 export type FactOf<Row, Value = FactValue> = (row: Row, moment: Moment) => Value
@@ -167,6 +173,18 @@ function suspendedBy({ status, suspension }: SimFactRow): 'person' | 'watchdog' 
 /** Whether a change is told still. */
 const isRecent = (changedAt: Date | null, { asOf, cycle }: Moment): boolean =>
   changedAt !== null && asOf - changedAt.getTime() < changeMs(cycle)
+
+/** Bytes used a day on average before the last 24 hours; null if they are known of too few days. */
+function averageDayBytes({ averageBytes, averageSince }: SimFactRow, { windows }: Moment): number | null {
+  const days = averageSince === null ? 0 : (windows.day.getTime() - averageSince.getTime()) / DAY_MS
+  return days < LEAST_AVERAGE_DAYS ? null : averageBytes / days
+}
+
+/** Corrections may take an average below 0, of which nothing is a multiple. */
+function spikeRatio(row: SimFactRow, moment: Moment): number | null {
+  const average = averageDayBytes(row, moment)
+  return average === null || average <= 0 ? null : row.dayBytes / average
+}
 
 const seenMs = (row: SimFactRow, { asOf }: Moment): number | null => since(row.lastSeenAt, asOf)
 const statusMs = (row: SimFactRow, { asOf }: Moment): number => Math.max(0, asOf - row.statusSince.getTime())
@@ -201,6 +219,11 @@ export const SIM_FACTS: { readonly [Name in keyof SimFacts]: FactOf<SimFactRow, 
   usageTodayMB: ({ todayBytes }) => toMB(todayBytes),
   usage24hMB: ({ dayBytes }) => toMB(dayBytes),
   usage7dMB: ({ weekBytes }) => toMB(weekBytes),
+  usageAvgDayMB(row, moment) {
+    const bytes = averageDayBytes(row, moment)
+    return bytes === null ? null : toMB(bytes)
+  },
+  usageSpikeRatio: spikeRatio,
   sms1h: ({ hourMessages }) => hourMessages,
   sms24h: ({ dayMessages }) => dayMessages,
   voiceMins: ({ voiceSeconds }) => toMinutes(voiceSeconds),
@@ -235,10 +258,12 @@ export const SIM_FACTS: { readonly [Name in keyof SimFacts]: FactOf<SimFactRow, 
 
 export const SIM_FACTS_BY_NAME: ReadonlyMap<string, FactOf<SimFactRow>> = new Map(Object.entries(SIM_FACTS))
 
+/** @param read the facts to compute. Default: all */
 export function simFactsOf(row: SimFactRow, moment: Moment): SimFacts
-export function simFactsOf(row: SimFactRow, moment: Moment): Facts {
+export function simFactsOf(row: SimFactRow, moment: Moment, read: typeof SIM_FACTS_BY_NAME): ReadFactsOf<'sim'>
+export function simFactsOf(row: SimFactRow, moment: Moment, read = SIM_FACTS_BY_NAME): Facts {
   const facts: Record<string, FactValue> = {}
-  for (const [name, factOf] of SIM_FACTS_BY_NAME) facts[name] = factOf(row, moment)
+  for (const [name, factOf] of read) facts[name] = factOf(row, moment)
   return facts
 }
 

@@ -9,6 +9,7 @@ import { type CodeTable, PoolType, SimStatus, SimType, TariffType, WatchdogMode 
 import type { Unit } from '../domain/quantity.ts'
 import type { FactValue } from '../domain/watchdog/fact-value.ts'
 import type { SubjectKind } from '../domain/watchdog/subject.ts'
+import type { WindowName } from './fact-rows.ts'
 
 export type FactType = 'number' | 'integer' | 'boolean' | 'string'
 
@@ -66,13 +67,15 @@ const TARIFF_TYPE = { form: oneOf(Object.keys(TariffType)) } as const
 type BySubject<T> = T | Partial<Readonly<Record<SubjectKind, T>>>
 
 /** Attributes that most facts leave out. */
-interface More {
+interface More<C extends BySubject<Cost>> {
   /** The table of its codes. */
   readonly codes?: CodeTable
   /** Of a text. Default: any text. */
   readonly form?: Form
   /** Default: `row`. */
-  readonly cost?: BySubject<Cost>
+  readonly cost?: C
+  /** The window of usage that it is a sum over; of several the longest. */
+  readonly over?: WindowName
   /** Default: `still`. */
   readonly withTime?: BySubject<WithTime>
   /** Tariffs under which others move it for a SIM. Under other tariffs it is still. Default: all tariffs. */
@@ -87,7 +90,13 @@ interface More {
 
 const row =
   <const T extends FactType>(type: T, unit: Unit | null = null) =>
-  <const S extends Subjects>(course: Course, subjects: S, label: string, meaning: string, more: More = {}) => ({
+  <const S extends Subjects, const C extends BySubject<Cost> = 'row'>(
+    course: Course,
+    subjects: S,
+    label: string,
+    meaning: string,
+    more: More<C> = {},
+  ) => ({
     type,
     unit,
     monotone: course === 'rises',
@@ -97,7 +106,8 @@ const row =
     meaning,
     codes: more.codes ?? null,
     form: more.form ?? null,
-    cost: more.cost ?? 'row',
+    cost: more.cost,
+    over: more.over ?? null,
     withTime: more.withTime ?? 'still',
     movedUnder: more.movedUnder ?? null,
     min: more.min ?? null,
@@ -140,7 +150,7 @@ const BY_OVERAGE = { withTime: { sim: 'elsewhere', tenant: 'elsewhere' }, movedU
  * A sum over a window may be below 0 after corrections. Windows end at the tenant's newest usage record, so usage of
  * others moves them.
  */
-const WINDOW = { ...USAGE, cost: 'window', withTime: 'elsewhere' } as const
+const over = (window: WindowName) => ({ ...USAGE, cost: 'window', withTime: 'elsewhere', over: window }) as const
 const COUNTED = { cost: 'scan', withTime: 'elsewhere', min: 0 } as const
 
 /** Counted in a window of time, so they fall too. */
@@ -227,26 +237,40 @@ export const FACTS = {
     `Charges of the cycle so far, ${IN_CURRENCY}: monthly fee, messages, voice and overage, by its present tariff`,
     { ...USED, ...BY_OVERAGE },
   ),
-  usage24hMB: megabytes('free', BOTH, 'data used in 24 hours', `Data used in the 24 hours ${LATEST}`, WINDOW),
+  usage24hMB: megabytes('free', BOTH, 'data used in 24 hours', `Data used in the 24 hours ${LATEST}`, over('day')),
   usageTodayMB: megabytes(
     'free',
     BOTH,
     'data used today',
     `Data used since midnight in ${ZONE}, earlier cycles included`,
-    WINDOW,
+    over('today'),
   ),
-  usage7dMB: megabytes('free', SIM, 'data used in 7 days', `Data used in the 7 days ${LATEST}`, WINDOW),
+  usage7dMB: megabytes('free', SIM, 'data used in 7 days', `Data used in the 7 days ${LATEST}`, over('week')),
+  usageAvgDayMB: megabytes(
+    'free',
+    SIM_OR_NULL,
+    'data used a day on average',
+    'Data used a day on average in the 28 days before the 24 hours of `usage24hMB`, from the SIM’s first usage record in them on; null if they have none in their first 21 days',
+    over('average'),
+  ),
+  usageSpikeRatio: times(
+    'free',
+    SIM_OR_NULL,
+    'data used in 24 hours ÷ its average',
+    '`usage24hMB` ÷ `usageAvgDayMB`; null if the average is null, or not above 0',
+    over('average'),
+  ),
   voiceMins: minutes('rises', SIM, 'voice used', 'Voice used in the cycle', USED),
   smsCount: integer('rises', SIM, 'messages sent', 'Messages sent in the cycle', USED),
-  sms24h: integer('free', BOTH, 'messages sent in 24 hours', `Messages sent in the 24 hours ${LATEST}`, WINDOW),
-  sms1h: integer('free', BOTH, 'messages sent in an hour', `Messages sent in the hour ${LATEST}`, WINDOW),
+  sms24h: integer('free', BOTH, 'messages sent in 24 hours', `Messages sent in the 24 hours ${LATEST}`, over('day')),
+  sms1h: integer('free', BOTH, 'messages sent in an hour', `Messages sent in the hour ${LATEST}`, over('hour')),
   sessions: integer('rises', SIM, 'data sessions', 'Data sessions begun in the cycle', USED),
   sessions24h: integer(
     'free',
     SIM,
     'data sessions in 24 hours',
     `Data sessions begun in the 24 hours ${LATEST}`,
-    WINDOW,
+    over('day'),
   ),
   poolUsagePct: percent(
     'cycle',
@@ -268,21 +292,21 @@ export const FACTS = {
     BOTH_OR_NULL,
     'speed of use just now',
     `Rate over 1/120 of the cycle ÷ the even rate that just uses the limit${AS_OF}`,
-    WINDOW,
+    over('short'),
   ),
   burnLongRatio: times(
     'cycle',
     BOTH_OR_NULL,
     'speed of use lately',
     `Rate over 1/12 of the cycle ÷ the even rate that just uses the limit${AS_OF}`,
-    WINDOW,
+    over('long'),
   ),
   forecastPct: percent(
     'cycle',
     BOTH_OR_NULL,
     'forecast of the share used at the end',
     `Forecast of the data used at the end of the cycle, as a share of the limit, at the rate over 1/12 of the cycle${AS_OF}`,
-    WINDOW,
+    over('long'),
   ),
   currency: string('free', ALL, 'its currency', 'Currency of its charges, ISO 4217', {
     form: { pattern: /^[A-Z]{3}$/, expected: 'three capital letters such as EUR' },
@@ -534,6 +558,20 @@ export type FactsOf<S extends SubjectKind> = {
 export type SimFacts = FactsOf<'sim'>
 export type PoolFacts = FactsOf<'pool'>
 export type TenantFacts = FactsOf<'tenant'>
+
+type CostTo<C, S extends SubjectKind> = C extends Cost ? C : S extends keyof C ? C[S] : 'row'
+/** Costs of facts that are read only if they are needed. The counts of a tenant are read with its name. */
+interface CostsOnDemand {
+  readonly sim: 'window' | 'scan'
+  readonly pool: 'window' | 'scan'
+  readonly tenant: 'window'
+}
+type OnDemand<S extends SubjectKind> = {
+  [N in NamesOf<S>]: CostTo<NonNullable<Table[N]['cost']>, S> extends CostsOnDemand[S] ? N : never
+}[NamesOf<S>]
+
+/** The facts that were read of one kind of subject. What was not read is missing: it is neither 0 nor unknown. */
+export type ReadFactsOf<S extends SubjectKind> = Omit<FactsOf<S>, OnDemand<S>> & Partial<Pick<FactsOf<S>, OnDemand<S>>>
 export type Facts = Readonly<Record<string, FactValue>>
 
 /** A fact as one kind of subject has it. */
@@ -555,6 +593,10 @@ export interface Fact {
   /** Of a text; null: any text. */
   readonly form: Form | null
   readonly cost: Cost
+  /** Whether it is read only if it is needed. Others are read with their subject. */
+  readonly isOnDemand: boolean
+  /** The window of usage that it is a sum over; null if it is none. */
+  readonly over: WindowName | null
   readonly withTime: WithTime
   /** Tariffs under which others move it, if it moves `elsewhere`; null: all tariffs. */
   readonly movedUnder: readonly TariffType[] | null
@@ -574,14 +616,16 @@ const ofSubject = <T extends string>(values: BySubject<T>, subject: SubjectKind,
 
 function catalogueOf(subject: SubjectKind): ReadonlyMap<string, Fact> {
   const found = Object.entries(FACTS).flatMap(
-    ([name, { subjects, cost, withTime, movedUnder, ...spec }]): [string, Fact][] => {
+    ([name, { subjects, cost: ofKinds, withTime, movedUnder, ...spec }]): [string, Fact][] => {
       const presence = Object.entries(subjects).find(([whose]) => whose === subject)?.[1]
       if (presence === undefined) return []
+      const cost = ofSubject<Cost>(ofKinds ?? 'row', subject, 'row')
       const fact = {
         ...spec,
         name,
         nullable: presence === 'nullable',
-        cost: ofSubject<Cost>(cost, subject, 'row'),
+        cost,
+        isOnDemand: cost === 'window' || (cost === 'scan' && subject !== 'tenant'),
         withTime: ofSubject<WithTime>(withTime, subject, 'still'),
         movedUnder: subject === 'sim' ? movedUnder : null,
       }

@@ -86,6 +86,8 @@ const MEASURES: Readonly<Record<string, readonly FactName[]>> = {
     'usageTodayMB',
     'usage24hMB',
     'usage7dMB',
+    'usageAvgDayMB',
+    'usageSpikeRatio',
   ],
   share: ['topSimSharePct'],
   usage: ['usageMB', 'usagePct', 'remainingMB', 'overageMB', 'poolUsagePct', 'overSimCount', 'overPoolCount'],

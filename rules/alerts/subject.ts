@@ -4,18 +4,15 @@ import { settingsInForce, type WatchdogSettings } from '../../domain/watchdog/se
 import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { MatchProperties } from '../engine/match.ts'
 import type { JudgedFigures, PoolFactRow, SimRow, TenantFactRow } from '../fact-rows.ts'
-import type { PoolFacts, SimFacts, TenantFacts } from '../facts.ts'
+import type { ReadFactsOf } from '../facts.ts'
 import type { Moment } from '../facts-of.ts'
 
-interface Of<K extends SubjectKind, Row, F> extends Subject {
+interface Of<K extends SubjectKind, Row> extends Subject {
   readonly kind: K
   readonly row: Row
-  readonly facts: F
+  readonly facts: ReadFactsOf<K>
 }
-export type SubjectFacts =
-  | Of<'sim', SimRow & JudgedFigures, SimFacts>
-  | Of<'pool', PoolFactRow, PoolFacts>
-  | Of<'tenant', TenantFactRow, TenantFacts>
+export type SubjectFacts = Of<'sim', SimRow & JudgedFigures> | Of<'pool', PoolFactRow> | Of<'tenant', TenantFactRow>
 
 /** Kinds of subjects in a sentence. */
 export const NOUNS = { sim: 'SIM', pool: 'pool', tenant: 'tenant' } as const

@@ -34,12 +34,8 @@ export function compileSet({ rules }: { readonly rules: readonly Rule[] }, compa
 }
 
 function rowsOf(rules: readonly CompiledRule[]): Rows {
-  // The counts of a tenant are read with its name.
   const narrow = (subject: SubjectKind) =>
-    readsOf(rules, subject).filter((name) => {
-      const cost = factsOf(subject).get(name)?.cost
-      return cost === 'row' || (subject === 'tenant' && cost === 'scan')
-    })
+    readsOf(rules, subject).filter((name) => factsOf(subject).get(name)?.isOnDemand === false)
   const of = (subject: SubjectKind) => ({ narrow: filling(narrow(subject)), all: filling(readsOf(rules, subject)) })
   const line = fillingFrom(narrow('sim'), SIM_FACTS_BY_NAME)
   return { sim: of('sim'), pool: of('pool'), tenant: of('tenant'), line }

@@ -12,16 +12,24 @@ import type { SubjectFacts } from '../alerts/subject.ts'
 import type {
   FeedRow,
   Fees,
-  JudgedFigures,
   OverageCharges,
   PoolFactRow,
   PoolScan,
   SimRow,
+  SimWindowSums,
   TenantFactRow,
   TicketCounts,
   WindowSums,
 } from '../fact-rows.ts'
-import { type Moment, poolFactsOf, silentBefore, simFactsOf, tenantFactsOf, ticketsSince } from '../facts-of.ts'
+import {
+  type Moment,
+  poolFactsOf,
+  type SimFactRow,
+  silentBefore,
+  simFactsOf,
+  tenantFactsOf,
+  ticketsSince,
+} from '../facts-of.ts'
 import type { TimelineEvent, TimelineTest } from './test-file.ts'
 
 /** MB of a timeline in whole bytes. */
@@ -225,14 +233,17 @@ function figuresOf({ sims }: Estate, pool: PoolState | null, cycle: Cycle): Pool
   return poolFigures(pool?.tariff ?? null, rows)
 }
 
-function windowSums(sims: readonly TimelineSim[], { windows }: Moment): WindowSums {
+function windowSums(sims: readonly TimelineSim[], { windows }: Moment): SimWindowSums {
   const all = sims.flatMap(({ used }) => used).filter(({ at }) => at < windows.until.getTime())
   const since = (from: Date) => all.filter(({ at }) => at >= from.getTime())
+  const averaged = since(windows.average).filter(({ at }) => at < windows.day.getTime())
   return {
     shortBytes: sumOf(since(windows.short), 'bytes'),
     longBytes: sumOf(since(windows.long), 'bytes'),
     dayBytes: sumOf(since(windows.day), 'bytes'),
     weekBytes: sumOf(since(windows.week), 'bytes'),
+    averageBytes: sumOf(averaged, 'bytes'),
+    averageSince: dateOf(averaged.length === 0 ? null : Math.min(...averaged.map(({ at }) => at))),
     todayBytes: sumOf(since(windows.today), 'bytes'),
     hourMessages: sumOf(since(windows.hour), 'sms'),
     dayMessages: sumOf(since(windows.day), 'sms'),
@@ -241,7 +252,7 @@ function windowSums(sims: readonly TimelineSim[], { windows }: Moment): WindowSu
 }
 
 /** The row of a SIM, as the store would read it. */
-function simRowOf(estate: Estate, sim: TimelineSim, moment: Moment): SimRow & JudgedFigures & WindowSums {
+function simRowOf(estate: Estate, sim: TimelineSim, moment: Moment): SimFactRow {
   const { cycle } = moment
   const { pool, own } = seatOf(sim)
   const figures = figuresOf(estate, pool, cycle)

@@ -1,5 +1,5 @@
 /**
- * Evaluates subjects: reads all their facts, lets json-rules-engine decide, and writes the results, in one transaction
+ * Evaluates subjects: reads the facts that are needed, lets json-rules-engine decide, and writes the results, in one transaction
  * under the tenant's lock. So no evaluation overwrites a newer one.
  *
  * It writes alerts, log entries, events, notifications, and starts and signals of workflows. Every log entry and
@@ -9,6 +9,7 @@ import type { Subject } from '../../domain/watchdog/subject.ts'
 import type { EvaluatedSubject } from '../../rules/alerts/decide-all.ts'
 import { subjectKey } from '../../rules/alerts/subject.ts'
 import { evaluateSubject } from '../../rules/engine/evaluate-subject.ts'
+import { neededToTell } from '../../rules/facts-needed.ts'
 import { isAway } from '../../store/away.ts'
 import { noteAgain } from '../../store/changed.ts'
 import { type DueMark, markEachDue, postponeSubject, settleDue } from '../../store/due.ts'
@@ -81,7 +82,8 @@ async function evaluate(
   const rules = await options.rules(tx)
   // The facts are of an instant after the lock: those of an evaluation that held it before are older.
   const at = Math.max(tx.now.getTime(), store.clock())
-  const batch = await readBatch(tx, subjects, rules, await readSituation(tx, at, ended))
+  const needed = neededToTell(rules.rules, tx.tenantId)
+  const batch = await readBatch(tx, subjects, rules, await readSituation(tx, at, ended), needed)
   const evaluated: EvaluatedSubject[] = []
   for (const one of batch.subjects) evaluated.push({ ...one, outcomes: await evaluateSubject(one.rules, one.facts) })
   const { checks, counts } = await writeDecisions(tx, batch, evaluated, options)

@@ -127,6 +127,8 @@ class JudgedLine extends SimLine implements SimFactRow {
   readonly longBytes = 0
   readonly dayBytes = 0
   readonly weekBytes = 0
+  readonly averageBytes = 0
+  readonly averageSince = null
   readonly todayBytes = 0
   readonly hourMessages = 0
   readonly dayMessages = 0

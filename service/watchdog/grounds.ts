@@ -3,14 +3,14 @@ import type { WatchdogMode } from '../../domain/codes.ts'
 import type { AlertState } from '../../rules/alerts/alert-state.ts'
 import type { AlertReason, Wish } from '../../rules/alerts/decide-alert.ts'
 import type { Evaluation } from '../../rules/alerts/decide-all.ts'
-import { placeholdersOf } from '../../rules/alerts/message.ts'
 import type { Permission } from '../../rules/alerts/permission.ts'
 import { lastingMs } from '../../rules/alerts/phases.ts'
 import type { Quiet } from '../../rules/alerts/quiet.ts'
 import { modeOf } from '../../rules/alerts/subject.ts'
-import { factsReadBy, type LeafExplanation } from '../../rules/engine/evaluate-subject.ts'
+import type { LeafExplanation } from '../../rules/engine/evaluate-subject.ts'
 import { leavesOn } from '../../rules/explain/leaves.ts'
 import type { Facts } from '../../rules/facts.ts'
+import { factsShownBy } from '../../rules/facts-needed.ts'
 import type { Stage } from '../../rules/rule-file.ts'
 import type { EvaluationBatch } from './read-batch.ts'
 
@@ -83,10 +83,8 @@ export function groundsOf(one: Evaluation, { moment, enforcementEnabled }: Evalu
 }
 
 function factsOfRule({ subject, outcome: { rule } }: Evaluation): Facts {
-  const { message, resolvedMessage = '' } = rule.event.params
-  const names = [...factsReadBy(rule), ...placeholdersOf(message), ...placeholdersOf(resolvedMessage)]
   const facts: Facts = { ...subject.facts }
-  return Object.fromEntries(names.flatMap((name) => (name in facts ? [[name, facts[name] ?? null]] : [])))
+  return Object.fromEntries(factsShownBy(rule).flatMap((name) => (name in facts ? [[name, facts[name] ?? null]] : [])))
 }
 
 /** The grounds to keep: at most {@link MOST_KEPT} characters. */

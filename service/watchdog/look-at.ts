@@ -12,6 +12,7 @@ import { isWatched, matchedOf, type SubjectFacts, subjectKey } from '../../rules
 import { NEVER, tariffBit } from '../../rules/compile/flip.ts'
 import { flipsAt, judgeSubject, type SubjectVerdict } from '../../rules/compile/judge-subject.ts'
 import type { DeviceChange } from '../../rules/fact-rows.ts'
+import { NO_FACTS, neededToDecide } from '../../rules/facts-needed.ts'
 import { heldBack } from '../../store/due.ts'
 import type { Flip } from '../../store/shards.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -27,7 +28,6 @@ import {
   readSubjects,
   readTenant,
   type Situation,
-  type Width,
 } from './read-batch.ts'
 import { signalFor, signalsAgainAt, wishedOf } from './reconcile.ts'
 import type { Range } from './rows/facts.ts'
@@ -62,7 +62,7 @@ export async function lookAt(
   ended?: Cycle,
 ): Promise<LookedAt> {
   const look = await begin(tx, options, ended)
-  const read = await readSubjects(tx, look.situation, subjects, 'narrow')
+  const read = await readSubjects(tx, look.situation, subjects, NO_FACTS)
   const isThere = new Set(read.map(subjectKey))
   const gone = ended === undefined ? subjects.filter((subject) => !isThere.has(subjectKey(subject))) : []
   const judged = await judge(look, read, gone)
@@ -99,8 +99,8 @@ export async function lookAtRange(
   const size = Math.min(range.most, page)
   const read: readonly SubjectFacts[] =
     range.kind === 'pool'
-      ? await readPools(tx, situation, { ...range, most: size + 1 }, 'narrow')
-      : await readTenant(tx, situation, 'narrow')
+      ? await readPools(tx, situation, { ...range, most: size + 1 }, NO_FACTS)
+      : await readTenant(tx, situation, NO_FACTS)
   const subjects = read.slice(0, size)
   const found = looked(look, await judge(look, subjects, []), read[size]?.id ?? null)
   return { ...found, passed: subjects.length, left: [] }
@@ -110,7 +110,7 @@ async function lookAtSims(look: Look, range: Range, page: number): Promise<Looke
   const { tx, situation, rules } = look
   const first = await firstLook(tx, situation, rules, range)
   const unclear = first.unclear.map((id): Subject => ({ kind: 'sim', id }))
-  const read = await readSubjects(tx, situation, unclear.slice(0, page), 'narrow')
+  const read = await readSubjects(tx, situation, unclear.slice(0, page), NO_FACTS)
   const found = looked(look, await judge(look, read, []), first.beyond)
   const { passed } = first
   return { ...found, flipsAt: Math.min(found.flipsAt, first.flipsAt), passed, left: unclear.slice(page) }
@@ -148,7 +148,8 @@ async function judge({ tx, situation, rules }: Look, read: readonly SubjectFacts
   const findings = read.map((subject) => judged(subject, 'narrow'))
   // Few subjects need sums over windows, or scans.
   const unclear = findings.filter(({ verdict }) => verdict === 'unknown').map(({ subject }) => subject)
-  const again = (await readSubjects(tx, situation, unclear, 'all')).map((subject) => judged(subject, 'all'))
+  const needed = neededToDecide(rules.rules, tx.tenantId)
+  const again = (await readSubjects(tx, situation, unclear, needed)).map((subject) => judged(subject, 'all'))
   const left = gone.filter((subject) => alerts.get(subjectKey(subject))?.some(isToWithdraw) === true)
   return { findings: [...findings, ...again], left }
 }
@@ -196,7 +197,7 @@ function judging(
   situation: Situation,
   { compiled, rules: all, refused }: RulesInForce,
   { alerts, poolAlerts, guardOf }: StoredAlerts,
-): (subject: SubjectFacts, width: Width) => Finding {
+): (subject: SubjectFacts, width: 'narrow' | 'all') => Finding {
   const { moment } = situation
   const { at: now, cycle } = moment
   const { staleSince } = moment.feed

@@ -8,6 +8,7 @@ import { byName } from '../../rules/alerts/quiet.ts'
 import { isWatched, matchedOf, type SubjectFacts, sharedPoolOf, subjectKey } from '../../rules/alerts/subject.ts'
 import { rulesFor } from '../../rules/engine/match.ts'
 import type { DeviceChange, FactFigures, JudgedFigures, TenantFactRow } from '../../rules/fact-rows.ts'
+import { type FactNames, isAnyNeeded, readFactsOf, readingSims, windowsSince } from '../../rules/facts-needed.ts'
 import {
   changeMs,
   forecastShare,
@@ -15,7 +16,6 @@ import {
   momentOf,
   poolFactsOf,
   silentBefore,
-  simFactsOf,
   tenantFactsOf,
   ticketsSince,
 } from '../../rules/facts-of.ts'
@@ -77,16 +77,13 @@ async function situationIn(tx: TenantTx, at: number, cycle: Cycle, isViewed: boo
   return { tenantId, moment, enforcementEnabled, escalateAfterMs, mailsFrom, timeZone, tenant, silences, isViewed }
 }
 
-/** `narrow`: only facts stored with the subject are right; those that take sums over windows or scans are not read. */
-export type Width = 'narrow' | 'all'
-
 type SubjectsOf<K extends SubjectKind> = Extract<SubjectFacts, { kind: K }>[]
 
 export async function readSims(
   tx: TenantTx,
   { moment, isViewed }: Situation,
   of: Among,
-  width: Width,
+  needed: FactNames,
 ): Promise<SubjectsOf<'sim'>> {
   const { key } = moment.cycle
   const rows = await simRows(tx, moment, of)
@@ -95,11 +92,13 @@ export async function readSims(
   if (!isViewed) await sumPools(tx, key, [...new Set(rows.map(({ poolId }) => poolId ?? 0))])
   const [first = 0, last = 0] = [ids[0], ids.at(-1)]
   const ledger = 'ids' in of ? await rowFigures(tx, key, ids) : await rowFiguresBetween(tx, key, { first, last })
-  const windows = width === 'all' ? await simWindowSums(tx, ids, moment.windows) : new Map()
+  const since = windowsSince('sim', needed, moment.windows)
+  const windows = since === null ? new Map() : await simWindowSums(tx, ids, moment.windows, since)
+  const factsOf = readingSims(needed)
   return rows.map((sim) => {
     const figures = judgedFigures(ledger.get(sim.simId) ?? [], sim.poolId)
     const row = { ...sim, ...figures, ...(windows.get(sim.simId) ?? NO_USAGE) }
-    return { kind: 'sim', id: sim.simId, row, facts: simFactsOf(row, moment) }
+    return { kind: 'sim', id: sim.simId, row, facts: factsOf(row, moment) }
   })
 }
 
@@ -122,39 +121,40 @@ export async function readPools(
   tx: TenantTx,
   { moment, isViewed }: Situation,
   of: Among,
-  width: Width,
+  needed: FactNames,
 ): Promise<SubjectsOf<'pool'>> {
   const { cycle, windows } = moment
   if ('ids' in of && !isViewed) await sumPools(tx, cycle.key, of.ids)
   const rows = await poolFactRows(tx, cycle.key, of)
   if (rows.length === 0) return []
   const ids = rows.map(({ poolId }) => poolId)
-  const [used, scanned] =
-    width === 'all'
-      ? [await poolWindowSums(tx, ids, windows), await scanPools(tx, cycle.key, ids, new Date(silentBefore(moment)))]
-      : [new Map(), new Map()]
+  const since = windowsSince('pool', needed, windows)
+  const used = since === null ? new Map() : await poolWindowSums(tx, ids, windows, since)
+  const scanned = isAnyNeeded('pool', needed, 'scan')
+    ? await scanPools(tx, cycle.key, ids, new Date(silentBefore(moment)))
+    : new Map()
   return rows.map((row) => {
     const all = { ...row, ...(used.get(row.poolId) ?? NO_USAGE), ...(scanned.get(row.poolId) ?? NO_SIMS) }
-    return { kind: 'pool', id: row.poolId, row, facts: poolFactsOf(all, moment) }
+    return { kind: 'pool', id: row.poolId, row, facts: readFactsOf('pool', needed, poolFactsOf(all, moment)) }
   })
 }
 
-/** Reads the tenant as a subject. Its counts of SIMs and pools are narrow too: the situation has them. */
+/** Reads the tenant as a subject. Its counts of SIMs and pools are always read: the situation has them. */
 export async function readTenant(
   tx: TenantTx,
   { tenant, moment }: Situation,
-  width: Width,
+  needed: FactNames,
 ): Promise<SubjectsOf<'tenant'>> {
   const row = await tenant()
   if (row === undefined) return []
-  const [tickets, charges] =
-    width === 'all'
-      ? [
-          await ticketCounts(tx, new Date(ticketsSince(moment))),
-          await overageCharges(tx, moment.cycle.key, forecastShare(moment)),
-        ]
-      : [NO_TICKET_COUNTS, NO_CHARGES]
-  return [{ kind: 'tenant', id: 0, row, facts: tenantFactsOf({ ...row, ...tickets, ...charges }, moment) }]
+  const [tickets, charges] = isAnyNeeded('tenant', needed, 'window')
+    ? [
+        await ticketCounts(tx, new Date(ticketsSince(moment))),
+        await overageCharges(tx, moment.cycle.key, forecastShare(moment)),
+      ]
+    : [NO_TICKET_COUNTS, NO_CHARGES]
+  const facts = tenantFactsOf({ ...row, ...tickets, ...charges }, moment)
+  return [{ kind: 'tenant', id: 0, row, facts: readFactsOf('tenant', needed, facts) }]
 }
 
 /** Reads the latest changes of device of SIMs found in another device, by SIM. Their facts have one change. */
@@ -171,19 +171,23 @@ function readDeviceChanges(
   return deviceChanges(tx, several, new Date(at - changeMs(cycle)))
 }
 
-/** Reads subjects of any kind. Leaves out those that no longer exist. */
+/**
+ * Reads subjects of any kind. Leaves out those that no longer exist.
+ *
+ * @param needed facts to read beside those of the subjects' own rows. Others on demand are left out
+ */
 export async function readSubjects(
   tx: TenantTx,
   situation: Situation,
   subjects: readonly Subject[],
-  width: Width,
+  needed: FactNames,
 ): Promise<SubjectFacts[]> {
   const idsOf = (kind: SubjectKind) => subjects.filter((subject) => subject.kind === kind).map(({ id }) => id)
   const [simIds, poolIds] = [idsOf('sim'), idsOf('pool')]
   return [
-    ...(simIds.length === 0 ? [] : await readSims(tx, situation, { ids: simIds }, width)),
-    ...(poolIds.length === 0 ? [] : await readPools(tx, situation, { ids: poolIds }, width)),
-    ...(idsOf('tenant').length === 0 ? [] : await readTenant(tx, situation, width)),
+    ...(simIds.length === 0 ? [] : await readSims(tx, situation, { ids: simIds }, needed)),
+    ...(poolIds.length === 0 ? [] : await readPools(tx, situation, { ids: poolIds }, needed)),
+    ...(idsOf('tenant').length === 0 ? [] : await readTenant(tx, situation, needed)),
   ]
 }
 
@@ -215,10 +219,11 @@ export async function readBatch(
   subjects: readonly Subject[],
   { version, rules, refused }: RulesInForce,
   situation: Situation,
+  needed: FactNames,
 ): Promise<EvaluationBatch> {
   const { moment } = situation
   const decided = rules.filter((rule) => isDecidedAt(rule, moment))
-  const read = await readSubjects(tx, situation, subjects, 'all')
+  const read = await readSubjects(tx, situation, subjects, needed)
   const found = new Set(read.map(subjectKey))
   return {
     ...situation,

@@ -11,6 +11,7 @@ import { pickFromPool } from '../../rules/alerts/pick-sims.ts'
 import { isWatched, matchedOf } from '../../rules/alerts/subject.ts'
 import { evaluateSubject } from '../../rules/engine/evaluate-subject.ts'
 import { rulesFor } from '../../rules/engine/match.ts'
+import { ALL_FACTS } from '../../rules/facts-needed.ts'
 import type { Rule } from '../../rules/rule.ts'
 import { logAction } from '../../service/enforcement/log-action.ts'
 import { poolEnforcement, simEnforcement } from '../../service/enforcement/read-enforcement.ts'
@@ -71,14 +72,14 @@ export const hitsOf = ({ asTenant, tenantId }: Harness, rules: readonly Rule[], 
       tx,
       situation,
       simIds.map((id) => ({ kind: 'sim' as const, id })),
-      'all',
+      ALL_FACTS,
     )
     const pools = new Set(sims.flatMap(({ row }) => ('poolId' in row && row.poolId !== null ? [row.poolId] : [])))
     const others = await readSubjects(
       tx,
       situation,
       [...[...pools].map((id) => ({ kind: 'pool' as const, id })), { kind: 'tenant', id: 0 }],
-      'all',
+      ALL_FACTS,
     )
     let hits = 0
     for (const subject of [...sims, ...others].filter(isWatched)) {

@@ -15,6 +15,7 @@ import { misfitsOf } from '../../../rules/engine/match.ts'
 import { leavesOn } from '../../../rules/explain/leaves.ts'
 import { goalOf, nearestMoves, reachedInTime } from '../../../rules/explain/nearest-moves.ts'
 import { comparisonsOf, inTimeWords, moveWords } from '../../../rules/explain/words.ts'
+import { ALL_FACTS } from '../../../rules/facts-needed.ts'
 import type { Rule } from '../../../rules/rule.ts'
 import { heldBack } from '../../../store/due.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
@@ -54,7 +55,7 @@ export async function explainSubject(
   const label = await labelOfSubject(tx, subject)
   const inForce = await readRules(tx)
   const { isOpen, ...cycle } = await runningCycle(tx)
-  const batch = await readBatch(tx, [subject], inForce, await viewSituation(tx, cycle))
+  const batch = await readBatch(tx, [subject], inForce, await viewSituation(tx, cycle), ALL_FACTS)
   const stored = await loadAlerts(tx, [subject], scopesAt(batch.moment))
   const [facts] = batch.subjects
   const found: Findings = {

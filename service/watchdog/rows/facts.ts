@@ -10,6 +10,7 @@ import type {
   PoolOfSims,
   PoolScan,
   SimRow,
+  SimWindowSums,
   TenantFactRow,
   TicketCounts,
   WindowSums,
@@ -21,57 +22,72 @@ import { settingsColumns } from '../../pools/rows/pools.ts'
 import { simColumns } from '../../sims/rows/sims.ts'
 import { figuresOfPool } from '../../usage/rows/figures.ts'
 
-export const NO_USAGE: WindowSums = {
+export const NO_USAGE: SimWindowSums = {
   shortBytes: 0,
   longBytes: 0,
   dayBytes: 0,
-  weekBytes: 0,
   todayBytes: 0,
   hourMessages: 0,
   dayMessages: 0,
   daySessions: 0,
+  weekBytes: 0,
+  averageBytes: 0,
+  averageSince: null,
 }
-
-/** Sums the usage of pools over the windows, by id: from time buckets. A pool without usage is left out. */
-export const poolWindowSums = (tx: TenantTx, ids: readonly number[], windows: Windows) =>
-  sumsOver(
-    tx,
-    windows,
-    sql`
-      select subject_id as id, starts_at as at, bytes, sms_count, 0 as sessions from usage_buckets
-       where tenant_id = ${mine} and subject_kind = ${SUBJECT_CODES.pool}
-         and subject_id = any(${[...ids]}::bigint[]) and starts_at >= ${earliest(windows)}
-         and starts_at < ${windows.until}`,
-  )
 
 /**
- * Sums the usage of SIMs over the windows, by id: from the records, because a SIM has few. The sums are those of time
- * buckets, because windows begin with one. A SIM without usage is left out.
+ * Sums the usage of pools over windows, by id: from time buckets. A pool without usage is left out.
+ *
+ * @param since start of the longest window that is needed: sums over longer ones are not whole
  */
-export const simWindowSums = (tx: TenantTx, ids: readonly number[], windows: Windows) =>
-  sumsOver(
-    tx,
-    windows,
-    sql`
-      select sim_id as id, at, bytes_up + bytes_down as bytes, sms_count, sessions from usage_records
-       where sim_id = any(${[...ids]}::bigint[]) and at >= ${earliest(windows)} and at < ${windows.until}`,
-  )
-
-const earliest = ({ week, long }: Windows): Date => (week < long ? week : long)
-
-async function sumsOver(tx: TenantTx, windows: Windows, usage: RawBuilder<unknown>): Promise<Map<number, WindowSums>> {
+export async function poolWindowSums(
+  tx: TenantTx,
+  ids: readonly number[],
+  windows: Windows,
+  since: Date,
+): Promise<Map<number, WindowSums>> {
   const { rows } = await sql<WindowSums & { id: number }>`
-    select id, coalesce(sum(bytes) filter (where at >= ${windows.short}), 0)::bigint as "shortBytes",
-           coalesce(sum(bytes) filter (where at >= ${windows.long}), 0)::bigint as "longBytes",
-           coalesce(sum(bytes) filter (where at >= ${windows.day}), 0)::bigint as "dayBytes",
-           coalesce(sum(bytes) filter (where at >= ${windows.week}), 0)::bigint as "weekBytes",
-           coalesce(sum(bytes) filter (where at >= ${windows.today}), 0)::bigint as "todayBytes",
-           coalesce(sum(sms_count) filter (where at >= ${windows.hour}), 0)::bigint as "hourMessages",
-           coalesce(sum(sms_count) filter (where at >= ${windows.day}), 0)::bigint as "dayMessages",
-           coalesce(sum(sessions) filter (where at >= ${windows.day}), 0)::bigint as "daySessions"
-      from (${usage}) u group by id`.execute(tx.q)
+    select id, ${sumsOver(windows)}
+      from (select subject_id as id, starts_at as at, bytes, sms_count from usage_buckets
+             where tenant_id = ${mine} and subject_kind = ${SUBJECT_CODES.pool}
+               and subject_id = any(${[...ids]}::bigint[])
+               and starts_at >= ${since} and starts_at < ${windows.until}) u
+     group by id`.execute(tx.q)
   return new Map(rows.map(({ id, ...sums }) => [id, sums]))
 }
+
+/**
+ * Sums the usage of SIMs over windows, by id: from the records, because a SIM has few. The sums are those of time
+ * buckets, because windows begin with one. A SIM without usage is left out.
+ *
+ * @param since as of `poolWindowSums`
+ */
+export async function simWindowSums(
+  tx: TenantTx,
+  ids: readonly number[],
+  windows: Windows,
+  since: Date,
+): Promise<Map<number, SimWindowSums>> {
+  const { week, average, day, until } = windows
+  const { rows } = await sql<SimWindowSums & { id: number }>`
+    select id, ${sumsOver(windows)},
+           coalesce(sum(sessions) filter (where at >= ${day}), 0)::bigint as "daySessions",
+           coalesce(sum(bytes) filter (where at >= ${week}), 0)::bigint as "weekBytes",
+           coalesce(sum(bytes) filter (where at >= ${average} and at < ${day}), 0)::bigint as "averageBytes",
+           min(at) filter (where at >= ${average} and at < ${day}) as "averageSince"
+      from (select sim_id as id, at, bytes_up + bytes_down as bytes, sms_count, sessions from usage_records
+             where sim_id = any(${[...ids]}::bigint[]) and at >= ${since} and at < ${until}) u
+     group by id`.execute(tx.q)
+  return new Map(rows.map(({ id, ...sums }) => [id, sums]))
+}
+
+const sumsOver = ({ short, long, day, today, hour }: Windows): RawBuilder<unknown> => sql`
+  coalesce(sum(bytes) filter (where at >= ${short}), 0)::bigint as "shortBytes",
+  coalesce(sum(bytes) filter (where at >= ${long}), 0)::bigint as "longBytes",
+  coalesce(sum(bytes) filter (where at >= ${day}), 0)::bigint as "dayBytes",
+  coalesce(sum(bytes) filter (where at >= ${today}), 0)::bigint as "todayBytes",
+  coalesce(sum(sms_count) filter (where at >= ${hour}), 0)::bigint as "hourMessages",
+  coalesce(sum(sms_count) filter (where at >= ${day}), 0)::bigint as "dayMessages"`
 
 /** The first subjects of a range of ids. */
 export interface Range {

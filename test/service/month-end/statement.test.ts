@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType, TicketType } from '../../../domain/codes.ts'
 import { cycleAt } from '../../../domain/time/cycle.ts'
 import { fromMoney } from '../../../domain/units.ts'
+import { ALL_FACTS } from '../../../rules/facts-needed.ts'
 import { poolTotals } from '../../../service/month-end/rows/statements.ts'
 import { readSims, readSituation } from '../../../service/watchdog/read-batch.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
@@ -122,7 +123,7 @@ async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<
 const chargesInFacts = (harness: Harness, simId: number) =>
   harness.asTenant(async (tx) => {
     const situation = await readSituation(tx, CLOSE, cycleAt('P1M', at(1)))
-    const [sim] = await readSims(tx, situation, { ids: [simId] }, 'all')
+    const [sim] = await readSims(tx, situation, { ids: [simId] }, ALL_FACTS)
     return [fromMoney(sim?.facts.cost ?? 0), fromMoney(sim?.facts.overageCost ?? 0)]
   })
 

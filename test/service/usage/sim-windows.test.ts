@@ -41,11 +41,15 @@ describe('windows of a SIM', () => {
       hour: start(HOUR),
       day: start(DAY),
       week: start(7 * DAY),
+      average: start(29 * DAY),
       today: start(12 * HOUR),
     }
     const edges = Object.values(windows).flatMap((at) => [at - 1, at, at + 1, at + BUCKET])
+    const instants = [...edges, store.now, store.now + 4 * MINUTE]
+    const usedIn = (from: number, to = Number.POSITIVE_INFINITY) =>
+      instants.reduce((sum, at, n) => (at >= from && at < to ? sum + 2 ** n + n : sum), 0)
     await harness.record(
-      [...edges, store.now, store.now + 4 * MINUTE].map((at, n) =>
+      instants.map((at, n) =>
         harness.usage(simId, {
           at: new Date(at).toISOString(),
           bytesUp: 2 ** n,
@@ -60,21 +64,29 @@ describe('windows of a SIM', () => {
     ])
 
     const [ofSim, ofPool] = await harness.asTenant(async (tx) => {
-      const { short, long, hour, day, week, today } = windows
+      const { short, long, hour, day, week, average, today } = windows
       const at = {
         short: new Date(short),
         long: new Date(long),
         hour: new Date(hour),
         day: new Date(day),
         week: new Date(week),
+        average: new Date(average),
         today: new Date(today),
         until: new Date(start(0) + BUCKET),
       }
-      return [(await simWindowSums(tx, [simId], at)).get(simId), (await poolWindowSums(tx, [poolId], at)).get(poolId)]
+      const { average: since } = at
+      return [
+        (await simWindowSums(tx, [simId], at, since)).get(simId),
+        (await poolWindowSums(tx, [poolId], at, since)).get(poolId),
+      ]
     })
 
-    // Sessions are not summed for pools.
-    expect(ofSim).toEqual({ ...ofPool, daySessions: 2 * (ofPool?.dayMessages ?? 0) })
-    expect(new Set(Object.values(ofSim ?? {})).size).toBe(8)
+    const { daySessions = 0, weekBytes = 0, averageBytes = 0, averageSince, ...both } = ofSim ?? {}
+    expect(both).toEqual(ofPool)
+    expect([weekBytes, averageBytes]).toEqual([usedIn(windows.week) - 3, usedIn(windows.average, windows.day)])
+    expect(daySessions).toBe(2 * (ofPool?.dayMessages ?? 0))
+    expect(averageSince).toEqual(new Date(windows.average))
+    expect(new Set([...Object.values(both), weekBytes, averageBytes]).size).toBe(8)
   })
 })

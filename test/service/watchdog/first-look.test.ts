@@ -9,6 +9,7 @@ import type { Subject } from '../../../domain/watchdog/subject.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { unseen } from '../../../rules/alerts/alert-state.ts'
 import { factsOf } from '../../../rules/facts.ts'
+import { NO_FACTS } from '../../../rules/facts-needed.ts'
 import { SIM_FACTS_BY_NAME } from '../../../rules/facts-of.ts'
 import { loadRuleSet } from '../../../rules/load/load-rule-set.ts'
 import { compiledRules } from '../../../service/rules/rules-in-force.ts'
@@ -331,7 +332,7 @@ describe('the first look of a sweep', () => {
             const values = known.map((name) => [name, SIM_FACTS_BY_NAME.get(name)?.(line, moment)])
             facts.set(line.simId, Object.fromEntries(values))
           }
-          return { lines: facts, read: await readSims(tx, situation, ALL, 'narrow') }
+          return { lines: facts, read: await readSims(tx, situation, ALL, NO_FACTS) }
         })
 
         for (const { id, facts } of read) expect(facts).toMatchObject(lines.get(id) ?? {})
@@ -377,7 +378,7 @@ test('a look knows who suspended a SIM', async () => {
   const found: unknown[] = []
   const then = async (type: TicketType, cause?: Cause) => {
     await harness.complete({ simId, type, ...(cause && { cause }) })
-    const read = await asTenant(async (tx) => readSims(tx, await readSituation(tx), { ids: [simId] }, 'narrow'))
+    const read = await asTenant(async (tx) => readSims(tx, await readSituation(tx), { ids: [simId] }, NO_FACTS))
     found.push(read[0]?.facts.suspendedBy)
   }
   await then(TicketType.Provision)

@@ -4,17 +4,22 @@ import { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../../..
 import { cycleAt } from '../../../../domain/time/cycle.ts'
 import type { SubjectKind } from '../../../../domain/watchdog/subject.ts'
 import type {
-  JudgedFigures,
   OverageCharges,
   PoolFactRow,
   PoolScan,
-  SimRow,
   TenantFactRow,
   TicketCounts,
   WindowSums,
 } from '../../../../rules/fact-rows.ts'
 import type { Facts } from '../../../../rules/facts.ts'
-import { type Moment, momentOf, poolFactsOf, simFactsOf, tenantFactsOf } from '../../../../rules/facts-of.ts'
+import {
+  type Moment,
+  momentOf,
+  poolFactsOf,
+  type SimFactRow,
+  simFactsOf,
+  tenantFactsOf,
+} from '../../../../rules/facts-of.ts'
 import type { Random } from '../../../setup/seed.ts'
 
 const BILLING_CYCLES = ['P1M', 'P1D', 'PT5M'] as const
@@ -41,7 +46,6 @@ const windows = (random: Random) => ({
   shortBytes: bytes(random),
   longBytes: bytes(random),
   dayBytes: bytes(random),
-  weekBytes: bytes(random),
   todayBytes: bytes(random),
   hourMessages: random.below(30),
   dayMessages: random.below(300),
@@ -62,7 +66,7 @@ const settings = (random: Random) => ({
   enableBurnRateAlerts: random.pick([null, true, false]),
 })
 
-export const aSim = (random: Random, { at, cycle }: Moment): SimRow & JudgedFigures & WindowSums => {
+export const aSim = (random: Random, { at, cycle, windows: { average, day } }: Moment): SimFactRow => {
   const length = cycle.endsAt - cycle.startsAt
   const tariffType = random.pick([null, ...Object.values(TariffType)])
   const inPool = random.chance(0.7)
@@ -101,6 +105,11 @@ export const aSim = (random: Random, { at, cycle }: Moment): SimRow & JudgedFigu
     smsCount: random.below(10),
     sessions: random.below(10),
     ...windows(random),
+    weekBytes: bytes(random),
+    averageBytes: bytes(random),
+    averageSince: random.chance(0.2)
+      ? null
+      : new Date(average.getTime() + random.below(day.getTime() - average.getTime())),
   }
 }
 
@@ -148,11 +157,13 @@ export function factsOfColumns(kind: 'sim' | 'pool', columns: 'window' | 'scan',
       shortBytes: -1,
       longBytes: -2,
       dayBytes: -3,
-      weekBytes: -4,
       dayMessages: -5,
       todayBytes: -6,
       hourMessages: -7,
       daySessions: -8,
+      weekBytes: -4,
+      averageBytes: 8,
+      averageSince: moment.windows.average,
     },
     scan: { overSimCount: -1, silentSimCount: -2, topSimBytes: -3, lastSeenAt: new Date(moment.at - 77) },
   }[columns]

@@ -103,6 +103,25 @@ describe('a timeline', () => {
     expect(results[0]?.failures).toEqual([])
   })
 
+  test('has the average of the four weeks before a spike', async () => {
+    const conditions = { all: [leaf('usage24hMB', 'greaterThan', 9), leaf('usageSpikeRatio', 'greaterThan', 5)] }
+    const examples = examplesOf({ usage24hMB: 10, usageSpikeRatio: 6 }, { usage24hMB: 10, usageSpikeRatio: 5 })
+    const spike = { name: 'spike', subject: 'sim', conditions, examples }
+    const message = 'SIM {{iccid}}: {{usageSpikeRatio}} times {{usageAvgDayMB}}'
+    const loaded = await loadRuleSet([aFile(spike, { message, resolve: 'none', actions: ['log'] })])
+    const tariffs = { flat: { type: 'Standard', allowanceMB: 100 } }
+    const estate = { title: 'x', start: '2026-11-01', tariffs, sims: { a: { tariff: 'flat' } } }
+    const entries = [{ at: '+40d', fired: 'spike', subject: 'a', says: '11 times 1 MB' }]
+    // Before the first spike too little is known. The second has 10 MB beside one of the day before.
+    const usageMB = { a: '1x5 20 1x34 10' }
+    const file = { rules: ['spike'], tests: [{ ...estate, usageMB, expect: { entries } }] }
+
+    const { results } = await ran(file, loaded.rules)
+
+    expect(loaded.faults).toEqual([])
+    expect(results[0]?.failures).toEqual([])
+  })
+
   test('that is wrong tells expected beside got', async () => {
     const suspensions = ['+12d', '+31d'].map((from) => ({ sim: 'a', from }))
     const { results } = await ran({ ...SUSPENDS, tests: [{ ...one, expect: { ...one.expect, suspensions } }] })
