@@ -8,6 +8,9 @@ import { TicketStatus } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { mayOpen } from '../../domain/tickets/decisions.ts'
 import { bucketMs } from '../../domain/time/cycle.ts'
+import { factsOf } from '../../rules/facts.ts'
+import { neededToTell } from '../../rules/facts-needed.ts'
+import { loadStoredRules } from '../../rules/load/load-rule-set.ts'
 import { notePoolChanged } from '../../store/changed.ts'
 import { markDue } from '../../store/due.ts'
 import { lookAtAll } from '../../store/shards.ts'
@@ -41,8 +44,11 @@ import { setAs } from './set-as.ts'
 
 /** Records in a transaction, as of a delivery. */
 const CHUNK = 20_000
-/** Facts look back over a week at most, and over a share of the cycle. */
-const LOOK_BACK_MS = 8 * 86_400_000
+const DAY_MS = 86_400_000
+/** Facts look back over a week, and over a share of the cycle. The newest usage may be a day old. */
+const LOOK_BACK_MS = 8 * DAY_MS
+/** Averages look back over 29 days. */
+const AVERAGE_BACK_MS = 30 * DAY_MS
 /** A replay of more records is refused. */
 const MOST_RECORDS = 50_000_000
 
@@ -90,7 +96,8 @@ export async function replay(db: Db, question: ReplayQuestion, options: ReplayOp
   const { tenantId, billingCycle, startsAt, endsAt, rules } = question
   // The end belongs to the next cycle.
   const [from, until] = [new Date(startsAt), new Date(endsAt - 1)]
-  const usageFrom = new Date(startsAt - Math.max(LOOK_BACK_MS, endsAt - startsAt))
+  const lookBackMs = (await readAverages(question)) ? AVERAGE_BACK_MS : LOOK_BACK_MS
+  const usageFrom = new Date(startsAt - Math.max(lookBackMs, endsAt - startsAt))
   const span: ReplaySpan = { from, until, usageFrom, bucketMs: bucketMs(billingCycle) }
   const store: PlayedStore = {
     db,
@@ -132,6 +139,12 @@ export async function replay(db: Db, question: ReplayQuestion, options: ReplayOp
   }
   await player.moveTo(endsAt)
   return { records: of, undecided }
+}
+
+async function readAverages({ tenantId, rules: { files } }: ReplayQuestion): Promise<boolean> {
+  const { rules } = await loadStoredRules(files)
+  const needed = neededToTell(rules, tenantId).sim
+  return [...factsOf('sim').values()].some(({ name, over }) => over === 'average' && needed.has(name))
 }
 
 interface Again {

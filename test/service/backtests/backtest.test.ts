@@ -8,11 +8,13 @@ import { MB } from '../../../domain/units.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { backtest } from '../../../service/backtests/backtest.ts'
 import { openPlayer } from '../../../service/backtests/open-player.ts'
+import { replay } from '../../../service/backtests/replay.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { accepting } from '../../setup/accepting.ts'
 import { aStore } from '../../setup/estate.ts'
+import { aFile, examplesOf, leaf } from '../../unit/rules/samples.ts'
 import { aHarness, evaluationOptions } from '../harness.ts'
-import { connected } from './lived.ts'
+import { connected, doneIn } from './lived.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -86,35 +88,6 @@ test('rules did what the log says, and other rules what they would have done', a
   })
 }, 900_000)
 
-const aRule = (
-  name: string,
-  condition: { readonly fact: string; readonly operator: string; readonly value: unknown },
-  fires: unknown,
-  quiet: unknown,
-): RuleSource => ({
-  file: `sim/${name}.json`,
-  text: JSON.stringify({
-    name,
-    description: 'For the test.',
-    subject: 'sim',
-    conditions: { all: [condition] },
-    event: {
-      type: 'place',
-      params: {
-        level: 'Info',
-        message: 'SIM {{iccid}} is in {{lastCountry}}.',
-        actions: ['log'],
-        once: 'episode',
-        stage: 'log',
-      },
-    },
-    examples: [
-      { fires: true, facts: { [condition.fact]: fires, lastCountry: 'FR' } },
-      { fires: false, facts: { lastCountry: 'DE', [condition.fact]: quiet } },
-    ],
-  }),
-})
-
 test('a replay begins with the places of SIMs at its start', async () => {
   store.now = Date.parse('2026-11-10T06:00:00Z')
   const harness = await aHarness(store, 'PT6H')
@@ -128,15 +101,49 @@ test('a replay begins with the places of SIMs at its start', async () => {
     await harness.record([harness.usage(simId, { country, mccMnc: '20801' })])
   }
   store.now = Date.parse('2026-11-10T18:30:00Z')
-  const abroad = aRule('abroad', { fact: 'lastCountry', operator: 'notIn', value: ['DE'] }, 'FR', 'DE')
-  const changed = aRule('changed', { fact: 'countryChanged', operator: 'equal', value: true }, true, false)
+  const aRule = (name: string, condition: object, examples: readonly object[]): RuleSource => {
+    const rule = { name, subject: 'sim', conditions: { all: [condition] }, examples }
+    return { file: `sim/${name}.json`, text: aFile(rule, { message: 'SIM {{iccid}}', once: 'episode' }).text }
+  }
+  const places = examplesOf({ lastCountry: 'FR' }, { lastCountry: 'DE' })
+  const changes = examplesOf({ countryChanged: true }, { countryChanged: false })
 
-  const { rules } = await asked(harness.tenantId, [abroad, changed])
+  const { rules } = await asked(harness.tenantId, [
+    aRule('abroad', leaf('lastCountry', 'notIn', ['DE']), places),
+    aRule('changed', leaf('countryChanged', 'equal', true), changes),
+  ])
 
   expect(rules).toMatchObject([
     { rule: 'changed', fired: 2, entries: 4 },
     { rule: 'abroad', fired: 1, entries: 2 },
   ])
+})
+
+test('compares a spike with weeks before the first cycle', async () => {
+  store.now = Date.parse('2026-10-20T12:00:00Z')
+  const harness = await aHarness(store, 'PT6H')
+  const sims = await harness.activeSims(2)
+  const use = (megabytes: readonly number[]) =>
+    harness.record(sims.map((simId, n) => harness.usage(simId, { bytesDown: (megabytes[n] ?? 0) * MB })))
+  await use([20, 200])
+  const startsAt = Date.parse('2026-11-10T12:00:00Z')
+  store.now = startsAt + MINUTE
+  await use([30, 30])
+  const spike = {
+    name: 'spike',
+    subject: 'sim',
+    conditions: { all: [leaf('usage24hMB', 'greaterThan', 10), leaf('usageSpikeRatio', 'greaterThan', 5)] },
+    examples: examplesOf({ usage24hMB: 11, usageSpikeRatio: 6 }, { usage24hMB: 11, usageSpikeRatio: null }),
+  }
+  const { text } = aFile(spike, { message: 'It uses {{usageAvgDayMB}} a day.' })
+  const rules = { version: 1, files: [{ file: 'sim/spike.json', text }] }
+  const question = { tenantId: harness.tenantId, billingCycle: 'PT6H', startsAt, endsAt: startsAt + 5 * MINUTE, rules }
+
+  const { entries } = await connected(store, async (db) => {
+    await replay(db, question, options)
+    return doneIn(db, harness.tenantId)
+  })
+  expect(entries).toMatchObject([{ rule: 'spike', sim_id: sims[0], message: 'It uses 1 MB a day.' }])
 })
 
 test('refuses what it cannot answer', async () => {
