@@ -188,7 +188,8 @@ export const LINT_CODES = {
   'no-clear': 'told once an episode, over a value that falls, without conditions that clear it',
   returns: 'told once a cycle, over a value that falls and rises: each return is told again',
   flappy: 'its clear is within 5 % of what it fires at',
-  'no-evidence': 'reads a forecast or a rate, and not how much of the cycle has elapsed',
+  'no-evidence':
+    'reads a forecast or a rate, and not how much of the cycle has elapsed; or a spike, and not how much was used',
   'feed-blind': 'reads how long a SIM is silent, and not whether the whole feed is',
   'absolute-time': 'compares with less than a day, though a billing cycle may last minutes',
   'mute-message': 'its message names no value that it was decided by',

@@ -9,6 +9,9 @@ import { type For, forOf, type Rule } from '../rule.ts'
 import { type Remark, rangeOf } from './check-ranges.ts'
 
 const FORECASTS: readonly string[] = ['forecastPct', 'burnRatio', 'burnShortRatio', 'burnLongRatio']
+const SPIKE = 'usageSpikeRatio'
+/** Data used by a SIM: the least of it that makes a spike matter. */
+const USED: readonly string[] = ['usage24hMB', 'usageTodayMB', 'usage7dMB', 'usageAvgDayMB', 'usageMB', 'usageCycleMB']
 const SILENCES: readonly string[] = ['silentPct', 'hoursSinceLastSeen', 'neverSeen', 'usageAgeMinutes']
 const FEED: readonly string[] = ['feedAgePct', 'feedAgeMinutes']
 /** Facts about the length of the cycle, by which hours can be judged. */
@@ -82,6 +85,10 @@ function checkEvidence({ conditions }: Rule): Remark[] {
   const remarks: Remark[] = []
   if (forecast !== undefined && !read.has('elapsedPct')) {
     const says = `reads ${forecast} and not elapsedPct: early in a cycle little usage makes a large rate`
+    remarks.push({ pointer, code: 'no-evidence', says })
+  }
+  if (read.has(SPIKE) && ![...read].some((fact) => USED.includes(fact))) {
+    const says = `reads ${SPIKE} and no data used: of a SIM that uses next to nothing, a little is a large multiple`
     remarks.push({ pointer, code: 'no-evidence', says })
   }
   if (silence !== undefined && !FEED.some((fact) => read.has(fact))) {

@@ -20,6 +20,7 @@ const sim = (changes: object, changed: object = {}) =>
 const episode = { once: 'episode' }
 const [SILENT_FOR_HOURS, FRESH] = [above('hoursSinceLastSeen', 23), under('feedAgePct', 5)]
 const FIRST = { resolve: 'none' }
+const SPIKE = { ...FIRST, message: '{{usageSpikeRatio}}' }
 const UP_TO_THE_END = leaf('elapsedPct', 'lessThanInclusive', 100)
 
 describe('lintRules', () => {
@@ -52,6 +53,7 @@ describe('lintRules', () => {
       aFile(when(above('usagePct', 10), above('forecastPct', 100)), FIRST),
       'no-evidence /conditions',
     ],
+    ['a spike of next to nothing', sim(when(above('usageSpikeRatio', 5)), SPIKE), 'no-evidence /conditions'],
     ['a value that returns', aFile(when(above('usagePct', 1), above('usage24hMB', 9))), 'returns /event/params'],
     [
       'a forecast that returns',
@@ -86,6 +88,7 @@ describe('lintRules', () => {
       'a value that is told the first time',
       aFile(when(above('usage24hMB', 9)), { message: '{{usage24hMB}}', ...FIRST }),
     ],
+    ['a spike of some use', sim(when(above('usageSpikeRatio', 5), above('usage24hMB', 50)), SPIKE)],
     ['a suspension after a while', aFile({}, { ...suspending('all'), for: '5%' })],
   ])('finds nothing in %s', async (_, file) => {
     expect(await found(file)).toEqual([])
