@@ -46,7 +46,8 @@ describe('windows of a SIM', () => {
     }
     const edges = Object.values(windows).flatMap((at) => [at - 1, at, at + 1, at + BUCKET])
     const instants = [...edges, store.now, store.now + 4 * MINUTE]
-    const usedIn = (from: number, to = Number.POSITIVE_INFINITY) =>
+    const until = start(0) + BUCKET
+    const usedIn = (from: number, to = until) =>
       instants.reduce((sum, at, n) => (at >= from && at < to ? sum + 2 ** n + n : sum), 0)
     await harness.record(
       instants.map((at, n) =>
@@ -73,7 +74,7 @@ describe('windows of a SIM', () => {
         week: new Date(week),
         average: new Date(average),
         today: new Date(today),
-        until: new Date(start(0) + BUCKET),
+        until: new Date(until),
       }
       const { average: since } = at
       return [
