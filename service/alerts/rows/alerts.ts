@@ -76,10 +76,9 @@ export async function simsWithAlerts(
 ): Promise<Set<number>> {
   const { rows } = await sql<{ id: number }>`
     select subject_id as id from alerts
-     where tenant_id = ${mine} and subject_kind = ${SUBJECT_CODES.sim} and subject_id >= ${fromId}
-       and subject_id < coalesce(${toId}::bigint, 9223372036854775807) and scope = any(${[...scopes]}::text[])`.execute(
-    tx.q,
-  )
+     where tenant_id = ${mine} and subject_kind = ${SUBJECT_CODES.sim}
+       and subject_id between (select ${fromId}::bigint) and (select ${(toId ?? Number.MAX_SAFE_INTEGER) - 1}::bigint)
+       and scope = any(${[...scopes]}::text[])`.execute(tx.q)
   return new Set(rows.map(({ id }) => id))
 }
 
