@@ -257,7 +257,7 @@ export const FACTS = {
     'free',
     SIM_OR_NULL,
     'data used in 24 hours ÷ its average',
-    '`usage24hMB` ÷ `usageAvgDayMB`; null if the average is null, or not above 0',
+    'Ratio of `usage24hMB` to `usageAvgDayMB`; null if the average is null, or not above 0',
     over('average'),
   ),
   voiceMins: minutes('rises', SIM, 'voice used', 'Voice used in the cycle', USED),
