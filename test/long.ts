@@ -179,7 +179,14 @@ export const LONG: readonly LongSuite[] = [
     'service/usage/figure-histories',
     'service/usage/limits',
   ),
-  drawn('watchdog', 1, 'service/watchdog/first-look', 'service/watchdog/path-histories', 'service/watchdog/path-order'),
+  drawn(
+    'watchdog',
+    1,
+    'service/watchdog/facts-needed',
+    'service/watchdog/first-look',
+    'service/watchdog/path-histories',
+    'service/watchdog/path-order',
+  ),
 ]
 
 /** Test files that only the long suites run. */
