@@ -32,6 +32,10 @@ export const ERRORS = {
   tenant_not_found: notFound('Tenant', 'Check the id in `X-Tenant-Id` or in the path. The platform is `@platform`.'),
   sim_not_found: notFound('SIM', 'Check the id or ICCID. SIMs of other tenants are not visible.'),
   pool_not_found: notFound('Pool', 'Check the id. Pools of other tenants are not visible.'),
+  tag_not_found: notFound(
+    'Tag',
+    'Check the id: `subject.id` of an alert about a tag. Those of other tenants are not visible.',
+  ),
   tariff_not_found: notFound('Tariff', 'Check the id. `GET /api/tariffs` lists the tariffs.'),
   ticket_not_found: notFound('Ticket', 'Check the id. Tickets of other tenants are not visible.'),
   bulk_not_found: notFound('Bulk run', 'Check the id. Runs of other tenants are not visible.'),

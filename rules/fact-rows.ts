@@ -119,6 +119,27 @@ export interface TenantFactRow {
   readonly overageBytes: number
 }
 
+/** The SIMs whose tags fit a pattern, together. */
+export interface TagFactRow {
+  /** `*` stands for any characters. */
+  readonly tag: string
+}
+
+/** Values that need all SIMs of a tag. */
+export interface TagScan {
+  readonly simCount: number
+  readonly activeSimCount: number
+  readonly suspendedSimCount: number
+  readonly unprovisionedSimCount: number
+  readonly silentSimCount: number
+  readonly overSimCount: number
+  readonly usageBytes: number
+  readonly overageBytes: number
+  readonly voiceSeconds: number
+  readonly smsCount: number
+  readonly sessions: number
+}
+
 /** Recently ended tickets. */
 export interface TicketCounts {
   readonly doneTickets: number

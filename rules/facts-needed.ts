@@ -5,7 +5,7 @@
 import type { SubjectKind } from '../domain/watchdog/subject.ts'
 import { placeholdersOf } from './alerts/message.ts'
 import { factsReadBy } from './engine/evaluate-subject.ts'
-import { concernsTenant } from './engine/match.ts'
+import { rulesOfTenant } from './engine/match.ts'
 import type { Windows } from './fact-rows.ts'
 import { type Cost, type FactName, type Facts, type FactsOf, factsOf, type ReadFactsOf } from './facts.ts'
 import { type Moment, SIM_FACTS_BY_NAME, type SimFactRow, simFactsOf } from './facts-of.ts'
@@ -18,6 +18,7 @@ const namesOf = (of: (subject: SubjectKind) => Iterable<string>): FactNames => (
   sim: new Set(of('sim')),
   pool: new Set(of('pool')),
   tenant: new Set(of('tenant')),
+  tag: new Set(of('tag')),
 })
 
 export const NO_FACTS = namesOf(() => [])
@@ -44,7 +45,7 @@ export const neededToTell = (rules: readonly Rule[], tenantId: string): FactName
   neededBy(rules, tenantId, factsToldBy)
 
 function neededBy(rules: readonly Rule[], tenantId: string, factsBy: (rule: Rule) => string[]): FactNames {
-  const concerned = rules.filter((rule) => rule.event.params.stage !== 'off' && concernsTenant(rule, tenantId))
+  const concerned = rulesOfTenant(rules, tenantId)
   return namesOf((subject) => concerned.filter((rule) => rule.subject === subject).flatMap(factsBy))
 }
 

@@ -14,12 +14,14 @@ import type {
   PoolScan,
   SimRow,
   SimWindowSums,
+  TagFactRow,
+  TagScan,
   TenantFactRow,
   TicketCounts,
   WindowSums,
   Windows,
 } from './fact-rows.ts'
-import type { Facts, PoolFacts, ReadFactsOf, SimFacts, TenantFacts } from './facts.ts'
+import type { Facts, PoolFacts, ReadFactsOf, SimFacts, TagFacts, TenantFacts } from './facts.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -334,5 +336,25 @@ export function tenantFactsOf(row: TenantFactRow & TicketCounts & OverageCharges
     feedAgeMinutes: over(feed.ageMs, MINUTE_MS),
     feedAgePct: feed.ageMs === null ? null : cyclePct(cycle, feed.ageMs),
     feedLimitMinutes: feed.limitMs / MINUTE_MS,
+  }
+}
+
+export function tagFactsOf(row: TagFactRow & TagScan, { cycle, feed, currency, time }: Moment): TagFacts {
+  return {
+    tag: row.tag,
+    simCount: row.simCount,
+    activeSimCount: row.activeSimCount,
+    suspendedSimCount: row.suspendedSimCount,
+    unprovisionedSimCount: row.unprovisionedSimCount,
+    silentSimCount: row.silentSimCount,
+    overSimCount: row.overSimCount,
+    usageMB: toMB(row.usageBytes),
+    overageMB: toMB(row.overageBytes),
+    voiceMins: toMinutes(row.voiceSeconds),
+    smsCount: row.smsCount,
+    sessions: row.sessions,
+    currency,
+    ...time,
+    feedAgePct: feed.ageMs === null ? null : cyclePct(cycle, feed.ageMs),
   }
 }

@@ -129,11 +129,14 @@ const string = row('string')
 const SIM = { sim: 'known' } as const
 const SIM_OR_NULL = { sim: 'nullable' } as const
 const POOL = { pool: 'known' } as const
+const POOL_OR_TAG = { pool: 'known', tag: 'known' } as const
 const TENANT = { tenant: 'known' } as const
 const TENANT_OR_NULL = { tenant: 'nullable' } as const
+const TENANT_OR_TAG = { tenant: 'known', tag: 'known' } as const
+const SIM_OR_TAG = { sim: 'known', tag: 'known' } as const
 const BOTH = { sim: 'known', pool: 'known' } as const
 const BOTH_OR_NULL = { sim: 'nullable', pool: 'nullable' } as const
-const ALL = { sim: 'known', pool: 'known', tenant: 'known' } as const
+const ALL = { sim: 'known', pool: 'known', tenant: 'known', tag: 'known' } as const
 
 /** Tariffs under which other SIMs move the limit of a SIM: the pool's limit is divided by the number of its SIMs. */
 const FIXED = [TariffType['Fixed Pool']] as const
@@ -145,13 +148,18 @@ const USED = { ...USAGE, min: 0 } as const
 const AGES = { ...USED, withTime: 'ages' } as const
 const OF_LIMIT = { withTime: { sim: 'elsewhere' }, movedUnder: FIXED, min: 0 } as const
 /** Other SIMs of a shared pool move the overage of a SIM, and what follows from it. */
-const BY_OVERAGE = { withTime: { sim: 'elsewhere', tenant: 'elsewhere' }, movedUnder: SHARED } as const
+const BY_OVERAGE = {
+  withTime: { sim: 'elsewhere', tenant: 'elsewhere', tag: 'elsewhere' },
+  movedUnder: SHARED,
+} as const
 /**
  * A sum over a window may be below 0 after corrections. Windows end at the tenant's newest usage record, so usage of
  * others moves them.
  */
 const over = (window: WindowName) => ({ ...USAGE, cost: 'window', withTime: 'elsewhere', over: window }) as const
 const COUNTED = { cost: 'scan', withTime: 'elsewhere', min: 0 } as const
+/** Of a SIM in its row; of a tag a sum over its SIMs, whose usage does not mark it. */
+const SUMMED = { cost: { tag: 'scan' }, withTime: { tag: 'elsewhere' } } as const
 
 /** Counted in a window of time, so they fall too. */
 const ENDED = { cost: 'window', withTime: 'elsewhere', min: 0 } as const
@@ -172,7 +180,12 @@ const FEED_AGE =
 export const FACTS = {
   simId: integer('free', SIM, 'its id', 'Id of the SIM'),
   iccid: string('free', SIM, 'its ICCID', 'ICCID'),
-  tag: string('free', SIM, 'its tag', 'User-defined label; empty without one'),
+  tag: string(
+    'free',
+    SIM_OR_TAG,
+    'its tag',
+    'User-defined label of a SIM, empty without one; of a tag the pattern that the tags of its SIMs fit',
+  ),
   poolId: integer(
     'free',
     { sim: 'nullable', pool: 'known' },
@@ -196,7 +209,8 @@ export const FACTS = {
 
   usageMB: megabytes('rises', ALL, 'data used', 'Data used in the cycle; of a SIM, in its present pool', {
     ...USED,
-    cost: { tenant: 'scan' },
+    cost: { tenant: 'scan', tag: 'scan' },
+    withTime: { tag: 'elsewhere' },
   }),
   usageCycleMB: megabytes(
     'rises',
@@ -228,7 +242,7 @@ export const FACTS = {
     ALL,
     'data above the limit',
     'Overage of the cycle; of a SIM in a shared pool, its part of the pool’s overage',
-    { ...USED, ...BY_OVERAGE, cost: { tenant: 'scan' } },
+    { ...USED, ...BY_OVERAGE, cost: { tenant: 'scan', tag: 'scan' } },
   ),
   cost: money(
     'cycle',
@@ -260,11 +274,14 @@ export const FACTS = {
     'Ratio of `usage24hMB` to `usageAvgDayMB`; null if the average is null, or not above 0',
     over('average'),
   ),
-  voiceMins: minutes('rises', SIM, 'voice used', 'Voice used in the cycle', USED),
-  smsCount: integer('rises', SIM, 'messages sent', 'Messages sent in the cycle', USED),
+  voiceMins: minutes('rises', SIM_OR_TAG, 'voice used', 'Voice used in the cycle', { ...USED, ...SUMMED }),
+  smsCount: integer('rises', SIM_OR_TAG, 'messages sent', 'Messages sent in the cycle', { ...USED, ...SUMMED }),
   sms24h: integer('free', BOTH, 'messages sent in 24 hours', `Messages sent in the 24 hours ${LATEST}`, over('day')),
   sms1h: integer('free', BOTH, 'messages sent in an hour', `Messages sent in the hour ${LATEST}`, over('hour')),
-  sessions: integer('rises', SIM, 'data sessions', 'Data sessions begun in the cycle', USED),
+  sessions: integer('rises', SIM_OR_TAG, 'data sessions', 'Data sessions begun in the cycle', {
+    ...USED,
+    ...SUMMED,
+  }),
   sessions24h: integer(
     'free',
     SIM,
@@ -445,24 +462,30 @@ export const FACTS = {
     'Whether the owner has enabled burn rate alerts',
   ),
 
-  activeSimCount: integer('free', { pool: 'known', tenant: 'known' }, 'Active SIMs', 'Active SIMs', {
-    cost: { tenant: 'scan' },
-    withTime: { tenant: 'elsewhere' },
+  activeSimCount: integer('free', { pool: 'known', tenant: 'known', tag: 'known' }, 'Active SIMs', 'Active SIMs', {
+    cost: { tenant: 'scan', tag: 'scan' },
+    withTime: { tenant: 'elsewhere', tag: 'elsewhere' },
     min: 0,
   }),
-  suspendedSimCount: integer('free', TENANT, 'Suspended SIMs', 'Suspended SIMs', COUNTED),
-  unprovisionedSimCount: integer('free', TENANT, 'Unprovisioned SIMs', 'Unprovisioned SIMs', COUNTED),
+  suspendedSimCount: integer('free', TENANT_OR_TAG, 'Suspended SIMs', 'Suspended SIMs', COUNTED),
+  unprovisionedSimCount: integer('free', TENANT_OR_TAG, 'Unprovisioned SIMs', 'Unprovisioned SIMs', COUNTED),
   totalSimCount: integer('free', POOL, 'SIMs in the pool', 'SIMs in the pool', { min: 0 }),
-  simCount: integer('free', TENANT, 'SIMs', 'SIMs of the tenant', COUNTED),
-  overSimCount: integer('cycle', POOL, 'SIMs over their share', 'SIMs in the pool over their share', {
-    ...USAGE,
-    ...COUNTED,
-  }),
+  simCount: integer('free', TENANT_OR_TAG, 'SIMs', 'SIMs of the tenant, or with the tag', COUNTED),
+  overSimCount: integer(
+    'cycle',
+    POOL_OR_TAG,
+    'SIMs over their share',
+    'SIMs over their share, in the pool or with the tag',
+    {
+      ...USAGE,
+      ...COUNTED,
+    },
+  ),
   silentSimCount: integer(
     'free',
-    POOL,
+    POOL_OR_TAG,
     'silent SIMs',
-    'Active SIMs in the pool without activity for a tenth of the cycle’s length',
+    'Active SIMs without activity for a tenth of the cycle’s length, in the pool or with the tag',
     {
       ...USAGE,
       ...COUNTED,
@@ -526,10 +549,10 @@ export const FACTS = {
   ),
   feedAgePct: percent(
     'free',
-    { sim: 'nullable', tenant: 'nullable' },
+    { sim: 'nullable', tenant: 'nullable', tag: 'nullable' },
     'time without usage of the tenant, as a share of the billing cycle',
     `${FEED_AGE}, as a share of the cycle’s length; null without either`,
-    { withTime: { sim: 'elsewhere', tenant: 'ages' }, min: 0 },
+    { withTime: { sim: 'elsewhere', tenant: 'ages', tag: 'elsewhere' }, min: 0 },
   ),
   feedLimitMinutes: minutes(
     'free',
@@ -558,6 +581,7 @@ export type FactsOf<S extends SubjectKind> = {
 export type SimFacts = FactsOf<'sim'>
 export type PoolFacts = FactsOf<'pool'>
 export type TenantFacts = FactsOf<'tenant'>
+export type TagFacts = FactsOf<'tag'>
 
 type CostTo<C, S extends SubjectKind> = C extends Cost ? C : S extends keyof C ? C[S] : 'row'
 /** Costs of facts that are read only if they are needed. The counts of a tenant are read with its name. */
@@ -565,6 +589,7 @@ interface CostsOnDemand {
   readonly sim: 'window' | 'scan'
   readonly pool: 'window' | 'scan'
   readonly tenant: 'window'
+  readonly tag: 'window' | 'scan'
 }
 type OnDemand<S extends SubjectKind> = {
   [N in NamesOf<S>]: CostTo<NonNullable<Table[N]['cost']>, S> extends CostsOnDemand[S] ? N : never
@@ -634,7 +659,12 @@ function catalogueOf(subject: SubjectKind): ReadonlyMap<string, Fact> {
   )
   return new Map(found)
 }
-const CATALOGUES = { sim: catalogueOf('sim'), pool: catalogueOf('pool'), tenant: catalogueOf('tenant') }
+const CATALOGUES = {
+  sim: catalogueOf('sim'),
+  pool: catalogueOf('pool'),
+  tenant: catalogueOf('tenant'),
+  tag: catalogueOf('tag'),
+}
 
 /** The facts of one kind of subject, in the table's order. */
 export const factsOf = (subject: SubjectKind): ReadonlyMap<string, Fact> => CATALOGUES[subject]

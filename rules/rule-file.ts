@@ -40,7 +40,7 @@ export const Match = strictObject(
   {
     tenant: Type.Optional(Pattern('Id of the tenant')),
     pool: Type.Optional(Pattern('Name of the pool')),
-    tag: Type.Optional(Pattern('Tag of the SIM')),
+    tag: Type.Optional(Pattern('Tag of the SIM; the subject tag needs it: the SIMs that fit are added up')),
     tariffType: Type.Optional(
       Type.Union([TariffLabel, Type.Array(TariffLabel, { minItems: 1, maxItems: 3 })], {
         description: 'Type of the governing tariff, one or a list of: Standard, Dynamic Pool, Fixed Pool',
@@ -239,6 +239,8 @@ export const SharedConditionFile = strictObject(
 /** Limits of a rule set. Beyond them, a mistake is likelier than a need. */
 export const BOUNDS = {
   files: 500,
+  /** Patterns of tags that rules for the same tenants add up SIMs by: each look goes through the estate. */
+  tagPatterns: 50,
   fileChars: 65_536,
   /** Depth of nested brackets in a file. Conditions have a separate limit. */
   textDepth: 32,

@@ -55,7 +55,7 @@ create table alerts (
   evaluated_at timestamp with time zone not null,
   explanation jsonb not null,
   constraint alerts_pkey PRIMARY KEY (tenant_id, rule, subject_kind, subject_id, scope),
-  constraint alerts_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3])))
+  constraint alerts_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3, 4])))
 ) with (autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
 CREATE INDEX alerts_held ON public.alerts USING btree (tenant_id, ((state #>> '{guard,hold}'::text[]))) WHERE ((state #>> '{guard,is}'::text[]) = 'held'::text);
 CREATE INDEX alerts_not_ended ON public.alerts USING btree (tenant_id, rule, subject_kind, subject_id, scope) WHERE ((state ->> 'phase'::text) = ANY (ARRAY['pending'::text, 'firing'::text, 'recovering'::text]));
@@ -352,7 +352,7 @@ create table due_subjects (
   failures integer default 0 not null,
   not_before timestamp with time zone,
   constraint due_subjects_pkey PRIMARY KEY (tenant_id, subject_kind, subject_id),
-  constraint due_subjects_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3])))
+  constraint due_subjects_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3, 4])))
 );
 CREATE INDEX due_subjects_due ON public.due_subjects USING btree (tenant_id, due_at);
 CREATE INDEX due_subjects_held_back ON public.due_subjects USING btree (tenant_id) WHERE (not_before IS NOT NULL);
@@ -1084,6 +1084,19 @@ alter table suspensions force row level security;
 create policy own on suspensions for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on suspensions to simherd_tenant;
 
+create table tag_patterns (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  pattern text not null,
+  constraint tag_patterns_pkey PRIMARY KEY (id),
+  constraint tag_patterns_tenant_id_pattern_key UNIQUE (tenant_id, pattern),
+  constraint tag_patterns_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+alter table tag_patterns enable row level security;
+alter table tag_patterns force row level security;
+create policy own on tag_patterns for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
+grant insert, select on tag_patterns to simherd_tenant;
+
 create table tariffs (
   id integer generated always as identity not null,
   tenant_id text,
@@ -1217,7 +1230,7 @@ create table usage_buckets (
   voice_seconds bigint default 0 not null,
   sms_count bigint default 0 not null,
   constraint usage_buckets_pkey PRIMARY KEY (tenant_id, subject_kind, subject_id, starts_at),
-  constraint usage_buckets_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3]))),
+  constraint usage_buckets_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3, 4]))),
   constraint usage_buckets_total CHECK ((GREATEST(abs(bytes), abs(voice_seconds), abs(sms_count)) <= '9000000000000000'::bigint))
 );
 alter table usage_buckets enable row level security;
@@ -1324,7 +1337,7 @@ create table watch_shards (
   brought_at timestamp with time zone,
   constraint watch_shards_pkey PRIMARY KEY (tenant_id, subject_kind, from_id),
   constraint watch_shards_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
-  constraint watch_shards_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3])))
+  constraint watch_shards_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3, 4])))
 );
 CREATE INDEX watch_shards_next ON public.watch_shards USING btree (next_at);
 alter table watch_shards enable row level security;
@@ -1473,7 +1486,7 @@ create table would_suspend (
   due_at timestamp with time zone not null,
   constraint would_suspend_pkey PRIMARY KEY (tenant_id, rule, subject_kind, subject_id),
   constraint would_suspend_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
-  constraint would_suspend_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3])))
+  constraint would_suspend_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3, 4])))
 );
 alter table would_suspend enable row level security;
 alter table would_suspend force row level security;

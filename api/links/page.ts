@@ -115,7 +115,7 @@ function unsubscribePage({ status, tenantName, mailedBefore }: Of<'unsubscribe'>
   return { title: 'Only Critical alerts are mailed now', sentences, facts, button: undoes(mailedBefore) }
 }
 
-const NOUNS = { sim: 'SIM', pool: 'Pool' } as const
+const NOUNS = { sim: 'SIM', pool: 'Pool', tag: 'Tag' } as const
 
 const factsOf = ({ tenantName, rule, subject }: Of<'ack' | 'mute'>): Page['facts'] => [
   ...(subject === null ? [] : [{ label: NOUNS[subject.kind], value: subject.label }]),

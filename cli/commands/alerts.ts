@@ -5,6 +5,7 @@ import type { Alert } from '../../domain/alerts/alert.ts'
 import type { NewSilence, Silence } from '../../domain/alerts/silence.ts'
 import { inWords } from '../../domain/alerts/week-times.ts'
 import { dropUndefined } from '../../domain/drop-undefined.ts'
+import { subjectNamed } from '../../domain/watchdog/subject.ts'
 import { forTenant, forTenantOn } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
@@ -17,19 +18,23 @@ import { moreLines, table } from '../table.ts'
 /** Most lines of a list. */
 const SHOWN = 50
 
-interface AlertFlags extends TenantFlags, OutputFlags {
+interface MatchFlags extends TenantFlags, OutputFlags {
   readonly rule?: string
   readonly sim?: number
   readonly pool?: number
 }
 
+interface AlertFlags extends MatchFlags {
+  readonly tag?: number
+}
+
 /** Lists pending and firing alerts. */
 export const listAlerts = forTenant(async (service, flags: AlertFlags) => {
-  const { rule, sim, pool } = flags
+  const { rule, sim, pool, tag } = flags
   const query = {
     page: 1,
     pageSize: SHOWN,
-    ...dropUndefined({ rule, simId: sim, poolId: pool }),
+    ...dropUndefined({ rule, simId: sim, poolId: pool, tagId: tag }),
   }
   const found = await responseOf(service.GET('/internal/alerts', { params: { query } }))
   printAnswer(flags, found, ({ data, pagination }) => alertLines(data, pagination.totalItems))
@@ -37,10 +42,10 @@ export const listAlerts = forTenant(async (service, flags: AlertFlags) => {
 
 /** Shows one alert. @throws CommandFailure if it is neither pending nor firing */
 export const showAlert = forTenantOn(async (service, rule: string, flags: AlertFlags) => {
-  const { sim, pool, tenant } = flags
-  const query = { rule, ...dropUndefined({ simId: sim, poolId: pool }) }
+  const { sim, pool, tag, tenant } = flags
+  const query = { rule, ...dropUndefined({ simId: sim, poolId: pool, tagId: tag }) }
   const { data } = await responseOf(service.GET('/internal/alerts', { params: { query } }))
-  const kind = sim !== undefined ? 'sim' : pool !== undefined ? 'pool' : 'tenant'
+  const { kind } = subjectNamed(query)
   const alert = data.find(({ subject }) => subject.kind === kind)
   if (alert === undefined) {
     const list = `npx simherd alerts --tenant ${tenant}`
@@ -66,7 +71,7 @@ function linesOf(alert: Alert): string[] {
   return table(
     ['alert', `${rule} (rules of version ${ruleVersion})`],
     [
-      ['about', subject.kind === 'tenant' ? 'the tenant' : `${subject.kind} ${subject.label ?? subject.id}`],
+      ['about', aboutWords(subject)],
       ['phase', `${phase} since ${at(since)}`],
       ['conditions met', `since ${at(metSince)}`],
       ['times', times],
@@ -81,11 +86,17 @@ function linesOf(alert: Alert): string[] {
 }
 
 /** Acknowledges an alert. */
-export const acknowledge = forTenantOn(async (service, rule: string, { sim, pool }: AlertFlags) => {
-  const body = { rule, ...dropUndefined({ simId: sim, poolId: pool }) }
+export const acknowledge = forTenantOn(async (service, rule: string, { sim, pool, tag }: AlertFlags) => {
+  const body = { rule, ...dropUndefined({ simId: sim, poolId: pool, tagId: tag }) }
   await responseOf(service.POST('/internal/alerts/acknowledge', { body, params: idempotent() }))
   print(`${rule} is acknowledged: it is not escalated until it ends and fires again`)
 })
+
+/** A tag with its id: nothing else lists it. */
+function aboutWords({ kind, id, label }: Alert['subject']): string {
+  if (kind === 'tenant') return 'the tenant'
+  return kind === 'tag' ? `tag ${id} (${label})` : `${kind} ${label ?? id}`
+}
 
 function alertLines(alerts: readonly Alert[], total: number): string[] {
   if (total === 0) return ['nothing is pending or firing']
@@ -95,7 +106,7 @@ function alertLines(alerts: readonly Alert[], total: number): string[] {
       alerts.map(
         ({ rule, subject, phase, metSince, times, isLogged, isMailed, silencedUntil, withheld, lastSignal }) => [
           rule,
-          subject.kind === 'tenant' ? 'the tenant' : `${subject.kind} ${subject.label ?? subject.id}`,
+          aboutWords(subject),
           phase,
           at(metSince),
           times,
@@ -148,7 +159,7 @@ const matched = ({ rule, simId, poolId, tag, level }: Silence): string =>
     .flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]))
     .join(', ')
 
-interface SilenceFlags extends AlertFlags {
+interface SilenceFlags extends MatchFlags {
   readonly tag?: string
   readonly for?: string
   readonly until?: string

@@ -115,7 +115,8 @@ const ofAlert = (name: string, description: string, example: string) =>
   tenantCommand(name, description, [`alerts ${name} ${example}`])
     .argument('<rule>', 'name of its rule')
     .option('--sim <id>', 'about this SIM', id)
-    .option('--pool <id>', 'about this pool; without both options: about the tenant', id)
+    .option('--pool <id>', 'about this pool', id)
+    .option('--tag <id>', 'about the SIMs of this tag together; without any of these options: about the tenant', id)
 
 const alerts = group('alerts', 'Open alerts: list, show, acknowledge.', [
   ofAlert(
@@ -135,6 +136,7 @@ const alerts = group('alerts', 'Open alerts: list, show, acknowledge.', [
     .option('--rule <name>', 'only of this rule')
     .option('--sim <id>', 'only about this SIM', id)
     .option('--pool <id>', 'only about this pool', id)
+    .option('--tag <id>', 'only about the SIMs of this tag together', id)
     .addOption(OUTPUT)
     .action(withSettings(async () => (await import('./alerts.ts')).listAlerts)),
   { isDefault: true },

@@ -153,12 +153,13 @@ cycles is copied into temporary tables. The tenant is not changed.`,
     'explain',
     'Explain why rules fired or did not: for an entry of the log, or for a subject now.',
     `${TENANT} --sim 7 --rule sim-overage`,
-    'Without an entry, a SIM or a pool it explains the tenant itself. Changes nothing.',
+    'Without an entry, a SIM, a pool or a tag it explains the tenant itself. Changes nothing.',
   )
     .requiredOption('--tenant <id>', 'the tenant')
     .option('--entry <id>', 'an entry of the watchdog log, at its time', id)
     .option('--sim <id>', 'a SIM, now', id)
     .option('--pool <id>', 'a pool, now', id)
+    .option('--tag <id>', 'the SIMs of a tag together, now', id)
     .option('--rule <name>', 'only this rule')
     .action(withSettings(async () => (await import('./explain.ts')).explainRules)),
   onService(

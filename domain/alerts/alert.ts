@@ -20,9 +20,11 @@ export const Alert = objectWithExample(
     ruleVersion: Count('Version of the rule set that last changed it'),
     subject: strictObject({
       kind: oneOf(SUBJECT_KINDS, 'Kind of subject'),
-      id: Count('Id of the SIM or the pool; 0 for the tenant'),
+      id: Count('Id of the SIM, the pool or the tag; 0 for the tenant'),
       label: nullable(
-        Type.String({ description: 'ICCID and tag of the SIM, or name of the pool; null for the tenant' }),
+        Type.String({
+          description: 'ICCID and tag of the SIM, name of the pool, or pattern of the tag; null for the tenant',
+        }),
       ),
     }),
     cycle: nullable(Text('Key of the billing cycle; null: continues over cycles', '2026-11', { maxLength: 32 })),
@@ -64,9 +66,14 @@ export const Alert = objectWithExample(
 )
 export type Alert = Static<typeof Alert>
 
-/** Which alert is meant: neither a SIM nor a pool is named for one of the tenant. */
+/** Which alert is meant: neither a SIM, a pool nor a tag is named for one of the tenant. */
 export const AlertNamed = objectWithExample(
-  { rule: Rule, simId: optional(Id('The SIM')), poolId: optional(Id('The pool')) },
+  {
+    rule: Rule,
+    simId: optional(Id('The SIM')),
+    poolId: optional(Id('The pool')),
+    tagId: optional(Id('The tag that its rule adds up SIMs by: `subject.id` of the alert')),
+  },
   { rule: 'pool-overage', poolId: 7 },
 )
 export type AlertNamed = Static<typeof AlertNamed>
@@ -76,6 +83,7 @@ export const AlertQuery = Type.Object({
   phase: Type.Optional(Phase),
   simId: Type.Optional(Id('The SIM')),
   poolId: Type.Optional(Id('The pool itself, without its SIMs')),
+  tagId: Type.Optional(Id('The tag itself, without its SIMs')),
   ...pageQuery,
 })
 export type AlertQuery = Static<typeof AlertQuery>

@@ -42,7 +42,12 @@ const Claims = Type.Union([
     Seconds,
     Type.String(),
     Type.String(),
-    Type.Union([Type.Literal(SUBJECT_CODES.sim), Type.Literal(SUBJECT_CODES.pool), Type.Literal(SUBJECT_CODES.tenant)]),
+    Type.Union([
+      Type.Literal(SUBJECT_CODES.sim),
+      Type.Literal(SUBJECT_CODES.pool),
+      Type.Literal(SUBJECT_CODES.tenant),
+      Type.Literal(SUBJECT_CODES.tag),
+    ]),
     Type.Integer({ minimum: 0 }),
     Type.String(),
   ]),

@@ -165,7 +165,7 @@ const ExplainedRule = strictObject({
   isAttached: Type.Boolean({ description: 'Whether the rule is attached to the subject' }),
   misfits: Type.Array(Misfit, { description: 'Reasons why it is not attached; empty if attached' }),
   stage: nullable(Type.String({ description: 'Stage of the rule; null: unknown' })),
-  mode: nullable(codeSchema(WatchdogMode, 'Watchdog mode in effect, null for the tenant or if unknown')),
+  mode: nullable(codeSchema(WatchdogMode, 'Watchdog mode in effect, null for the tenant and a tag, or if unknown')),
   isMet: nullable(Type.Boolean({ description: 'Whether its conditions are met; null: not decided' })),
   leaves: Type.Array(Comparison, { description: 'The comparisons of its conditions, in the order of the file' }),
   isClear: nullable(Type.Boolean({ description: 'Whether its clear conditions are met; null: it has none' })),
@@ -187,7 +187,7 @@ export const Explanation = objectWithExample(
     at: Instant('Time of the decision'),
     subject: strictObject({
       kind: oneOf(SUBJECT_KINDS, 'Kind of subject'),
-      id: Count('SIM or pool id; 0 for the tenant'),
+      id: Count('Id of the SIM, the pool or the tag; 0 for the tenant'),
       label: Type.String({ description: 'Name for people' }),
     }),
     cycle: nullable(Type.String({ description: 'Key of the billing cycle' })),
@@ -238,6 +238,7 @@ export const ExplainQuery = Type.Object({
   entryId: Type.Optional(Id('An entry of the watchdog log: the past decision; give no other parameter')),
   simId: Type.Optional(Id('A SIM now')),
   poolId: Type.Optional(Id('A pool now')),
+  tagId: Type.Optional(Id('The SIMs of a tag now: `subject.id` of an alert about one')),
   rule: Type.Optional(Text('Only this rule, and its alert', 'sim-overage', { minLength: 1, maxLength: 60 })),
 })
 export type ExplainQuery = Static<typeof ExplainQuery>

@@ -1,25 +1,33 @@
-/** Subjects of rules: a SIM, a pool or a tenant. */
+/** Subjects of rules: a SIM, a pool, the tenant, or the SIMs whose tags fit a pattern together. */
 
-export const SUBJECT_KINDS = ['sim', 'pool', 'tenant'] as const
+export const SUBJECT_KINDS = ['sim', 'pool', 'tenant', 'tag'] as const
 export type SubjectKind = (typeof SUBJECT_KINDS)[number]
 
 export interface Subject {
   readonly kind: SubjectKind
-  /** SIM or pool id; 0 for the tenant. */
+  /** Id of the SIM, the pool, or the pattern of tags; 0 for the tenant. */
   readonly id: number
 }
 
-/** The SIM or pool of an id; without any, the tenant. */
-export function subjectNamed(simId?: number | null, poolId?: number | null): Subject {
+/** Ids of subjects, by kind. */
+export interface SubjectIds {
+  readonly simId?: number | null | undefined
+  readonly poolId?: number | null | undefined
+  readonly tagId?: number | null | undefined
+}
+
+/** The SIM, pool or tag of an id; without any, the tenant. */
+export function subjectNamed({ simId, poolId, tagId }: SubjectIds): Subject {
   if (simId != null) return { kind: 'sim', id: simId }
-  return poolId == null ? { kind: 'tenant', id: 0 } : { kind: 'pool', id: poolId }
+  if (poolId != null) return { kind: 'pool', id: poolId }
+  return tagId == null ? { kind: 'tenant', id: 0 } : { kind: 'tag', id: tagId }
 }
 
 /** The number that columns have for each kind (`subject_kind`). */
-export const SUBJECT_CODES = { sim: 1, pool: 2, tenant: 3 } as const satisfies Record<SubjectKind, number>
+export const SUBJECT_CODES = { sim: 1, pool: 2, tenant: 3, tag: 4 } as const satisfies Record<SubjectKind, number>
 export type SubjectCode = (typeof SUBJECT_CODES)[SubjectKind]
 
-const KINDS: Readonly<Record<SubjectCode, SubjectKind>> = { 1: 'sim', 2: 'pool', 3: 'tenant' }
+const KINDS: Readonly<Record<SubjectCode, SubjectKind>> = { 1: 'sim', 2: 'pool', 3: 'tenant', 4: 'tag' }
 
 /** A row's subject with its kind as columns have it. */
 export const toCoded = <S extends { readonly kind: SubjectKind }>(row: S) => ({ ...row, kind: SUBJECT_CODES[row.kind] })

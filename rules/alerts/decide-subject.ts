@@ -86,7 +86,7 @@ export function decideSubject<A extends KeptAlert>(
   return byLevel.map(({ outcome, scope, alert, previous, level }) => {
     const { rule } = outcome
     const { kind, id } = subject
-    const tag = subject.kind === 'sim' ? subject.row.tag : null
+    const tag = 'tag' in subject.row ? subject.row.tag : null
     const permission = asWanted(permitted(rule.event.params.stage, modeOf(subject)), level, mailsFrom)
     const quiet =
       quietOf(silences, { rule: rule.name, level, subject, poolId: poolIdOf(subject), tag }) ??

@@ -52,6 +52,12 @@ function episodePart(rule: Rule, state: AlertState): string {
 export const keyOfTelling = ({ rule, subject, scope }: AlertName, part: string, kind: TellingKind): string =>
   `${rule}/${subject.kind}/${subject.id}${scope === '' ? '' : `/${scope}`}${part}/${kind}`
 
+/** Id of the pattern that a telling about a tag has in its key; null: it is about another kind of subject. */
+export function tagOfKey(key: string): number | null {
+  const [, kind, id] = key.split('/')
+  return kind === 'tag' ? Number(id) : null
+}
+
 export const TELLING_KINDS: readonly TellingKind[] = ['fired', 'resolved', 'withdrawn', 'escalated']
 
 /** The key of the telling that a mark of a state stands for: its kind, followed by the last part of the key. */

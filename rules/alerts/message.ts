@@ -112,7 +112,7 @@ export function resolvedMessage(rule: Rule, facts: Facts, step?: number): string
   return fillMessage(template, saidFacts(facts, step), namesOf(rule.ladder))
 }
 
-const WHO = { sim: 'SIM {{iccid}}', pool: 'Pool {{poolName}}', tenant: 'The estate' } as const
+const WHO = { sim: 'SIM {{iccid}}', pool: 'Pool {{poolName}}', tenant: 'The estate', tag: 'Tag {{tag}}' } as const
 
 /** Usage and silence of a subject, as a template. */
 function standing(facts: Facts): string {

@@ -32,7 +32,7 @@ interface Mailable {
   readonly level: LogLevel
   readonly subject: Subject
   readonly poolId: number | null
-  /** Of a SIM; null for other subjects. */
+  /** Of a SIM; pattern of a tag; null for other subjects. */
   readonly tag: string | null
 }
 

@@ -1,9 +1,9 @@
-/** Subjects of rules: SIMs, pools and the tenant, with their facts. */
+/** Subjects of rules: SIMs, pools, the tenant and tags, with their facts. */
 import { SimStatus, WatchdogMode } from '../../domain/codes.ts'
 import { settingsInForce, type WatchdogSettings } from '../../domain/watchdog/settings.ts'
 import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { MatchProperties } from '../engine/match.ts'
-import type { JudgedFigures, PoolFactRow, SimRow, TenantFactRow } from '../fact-rows.ts'
+import type { JudgedFigures, PoolFactRow, SimRow, TagFactRow, TenantFactRow } from '../fact-rows.ts'
 import type { ReadFactsOf } from '../facts.ts'
 import type { Moment } from '../facts-of.ts'
 
@@ -12,10 +12,14 @@ interface Of<K extends SubjectKind, Row> extends Subject {
   readonly row: Row
   readonly facts: ReadFactsOf<K>
 }
-export type SubjectFacts = Of<'sim', SimRow & JudgedFigures> | Of<'pool', PoolFactRow> | Of<'tenant', TenantFactRow>
+export type SubjectFacts =
+  | Of<'sim', SimRow & JudgedFigures>
+  | Of<'pool', PoolFactRow>
+  | Of<'tenant', TenantFactRow>
+  | Of<'tag', TagFactRow>
 
 /** Kinds of subjects in a sentence. */
-export const NOUNS = { sim: 'SIM', pool: 'pool', tenant: 'tenant' } as const
+export const NOUNS = { sim: 'SIM', pool: 'pool', tenant: 'tenant', tag: 'tag' } as const
 
 export function subjectLabel(subject: SubjectFacts): string {
   switch (subject.kind) {
@@ -25,12 +29,13 @@ export function subjectLabel(subject: SubjectFacts): string {
       return subject.row.poolName
     case 'tenant':
       return subject.row.name
+    case 'tag':
+      return subject.row.tag
   }
 }
 
 /** The pool of a SIM, or the pool itself. */
-export const poolIdOf = (subject: SubjectFacts): number | null =>
-  subject.kind === 'tenant' ? null : subject.row.poolId
+export const poolIdOf = ({ row }: SubjectFacts): number | null => ('poolId' in row ? row.poolId : null)
 
 /** Id of the pool whose data a SIM shares; null for other subjects. */
 export function sharedPoolOf(subject: SubjectFacts): number | null {
@@ -39,7 +44,7 @@ export function sharedPoolOf(subject: SubjectFacts): number | null {
   return tariffType === 'Dynamic Pool' || tariffType === 'Fixed Pool' ? subject.row.poolId : null
 }
 
-/** The mode in force. A tenant has none: Monitor. */
+/** The mode in force. A tenant and a tag have none: Monitor. */
 export function modeOf(subject: SubjectFacts): WatchdogMode {
   switch (subject.kind) {
     case 'sim':
@@ -47,6 +52,7 @@ export function modeOf(subject: SubjectFacts): WatchdogMode {
     case 'pool':
       return subject.row.mode
     case 'tenant':
+    case 'tag':
       return WatchdogMode.Monitor
   }
 }
@@ -67,6 +73,8 @@ export function matchedOf(subject: SubjectFacts, tenantId: string, moment: Pick<
     }
     case 'tenant':
       return { subject: 'tenant', tenantId, poolName: null, tag: null, tariffType: null, status: null }
+    case 'tag':
+      return { subject: 'tag', tenantId, poolName: null, tag: subject.row.tag, tariffType: null, status: null }
   }
 }
 

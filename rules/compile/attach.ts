@@ -29,7 +29,7 @@ const MOST_KEPT = 100_000
 
 /** Makes the function for the rules of a set. @param mostKept with so much kept, it forgets everything and starts again */
 export function attacher(rules: readonly CompiledRule[], mostKept: number = MOST_KEPT): Attach {
-  const classes = { sim: new Map(), pool: new Map(), tenant: new Map() } satisfies Record<
+  const classes = { sim: new Map(), pool: new Map(), tenant: new Map(), tag: new Map() } satisfies Record<
     MatchProperties['subject'],
     Classes
   >
@@ -70,6 +70,8 @@ export function attacher(rules: readonly CompiledRule[], mostKept: number = MOST
   }
 
   return (to) => {
+    // There are few, each with its own rules.
+    if (to.subject === 'tag') return rules.filter(({ rule }) => isAttached(rule, to))
     if (kept >= mostKept) forget()
     const tenants: Classes = classes[to.subject]
     let branch = tenants.get(to.tenantId)?.get(to.poolName)?.get(to.tariffType)?.get(to.status) ?? addClass(to)

@@ -38,7 +38,7 @@ function rowsOf(rules: readonly CompiledRule[]): Rows {
     readsOf(rules, subject).filter((name) => factsOf(subject).get(name)?.isOnDemand === false)
   const of = (subject: SubjectKind) => ({ narrow: filling(narrow(subject)), all: filling(readsOf(rules, subject)) })
   const line = fillingFrom(narrow('sim'), SIM_FACTS_BY_NAME)
-  return { sim: of('sim'), pool: of('pool'), tenant: of('tenant'), line }
+  return { sim: of('sim'), pool: of('pool'), tenant: of('tenant'), tag: of('tag'), line }
 }
 
 /** Names of the facts that rules read for one kind of subject, without duplicates. */

@@ -10,7 +10,7 @@ export interface MatchProperties {
   readonly tenantId: string
   /** Name of the pool; null outside pools. */
   readonly poolName: string | null
-  /** Tag of a SIM; null for other subjects. */
+  /** Tag of a SIM; of the subject tag its pattern, which rules name alike; null for other subjects. */
   readonly tag: string | null
   /** Label of the governing tariff's type; null without a governing tariff. */
   readonly tariffType: string | null
@@ -52,10 +52,17 @@ export interface Misfit {
   readonly got: string | null
 }
 
-function misfitOf(field: 'tenant' | 'pool' | 'tag', { match }: Rule, got: string | null): Misfit[] {
+function misfitOf(
+  field: 'tenant' | 'pool' | 'tag',
+  { match }: Rule,
+  got: string | null,
+  fits: (pattern: string, text: string) => boolean = fitsPattern,
+): Misfit[] {
   const expected = match[field]
-  return expected === undefined || (got !== null && fitsPattern(expected, got)) ? [] : [{ field, expected, got }]
+  return expected === undefined || (got !== null && fits(expected, got)) ? [] : [{ field, expected, got }]
 }
+
+const isSame = (pattern: string, text: string): boolean => pattern === text
 
 function statusMisfit({ match }: Rule, { status }: MatchProperties): Misfit[] {
   const statuses = statusesOf(match)
@@ -67,6 +74,10 @@ function statusMisfit({ match }: Rule, { status }: MatchProperties): Misfit[] {
 /** Whether a rule may be attached to some subject of a tenant. */
 export const concernsTenant = (rule: Rule, tenantId: string): boolean => misfitOf('tenant', rule, tenantId).length === 0
 
+/** The rules that may be attached to some subject of a tenant: none in stage `off`. */
+export const rulesOfTenant = (rules: readonly Rule[], tenantId: string): Rule[] =>
+  rules.filter((rule) => rule.event.params.stage !== 'off' && concernsTenant(rule, tenantId))
+
 /** The fields that do not fit a subject of the rule's kind; none if the rule is attached to it. */
 export function misfitsOf(rule: Rule, to: MatchProperties): Misfit[] {
   const isOff = rule.event.params.stage === 'off'
@@ -76,7 +87,7 @@ export function misfitsOf(rule: Rule, to: MatchProperties): Misfit[] {
     ...(isOff ? [{ field: 'stage' as const, expected: 'any but off', got: 'off' }] : []),
     ...misfitOf('tenant', rule, to.tenantId),
     ...misfitOf('pool', rule, to.poolName),
-    ...misfitOf('tag', rule, to.tag),
+    ...misfitOf('tag', rule, to.tag, to.subject === 'tag' ? isSame : fitsPattern),
     ...(isOtherType ? [{ field: 'tariffType' as const, expected: types.join(' or '), got: to.tariffType }] : []),
     ...statusMisfit(rule, to),
   ]
@@ -90,11 +101,11 @@ export const isAttached = (rule: Rule, to: MatchProperties): boolean =>
 export const rulesFor = (rules: readonly Rule[], to: MatchProperties): Rule[] =>
   rules.filter((rule) => isAttached(rule, to))
 
+/** The patterns of tags that rules add up SIMs by, without duplicates. */
+export const tagPatternsOf = (rules: readonly Rule[]): string[] => [
+  ...new Set(rules.flatMap(({ subject, match: { tag } }) => (subject === 'tag' && tag !== undefined ? [tag] : []))),
+]
+
 /** Whether some rule may be attached to an Unprovisioned SIM of a tenant. */
 export const mayWatchStock = (rules: readonly Rule[], tenantId: string): boolean =>
-  rules.some(
-    (rule) =>
-      rule.match.status?.includes('Unprovisioned') === true &&
-      rule.event.params.stage !== 'off' &&
-      concernsTenant(rule, tenantId),
-  )
+  rulesOfTenant(rules, tenantId).some(({ match }) => match.status?.includes('Unprovisioned') === true)

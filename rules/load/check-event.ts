@@ -18,15 +18,19 @@ const MATCHES: Readonly<Record<SubjectKind, readonly string[]>> = {
   sim: ['tenant', 'pool', 'tag', 'tariffType', 'status'],
   pool: ['tenant', 'pool', 'tariffType'],
   tenant: ['tenant'],
+  tag: ['tenant', 'tag'],
 }
 const TARGETS: Readonly<Record<SubjectKind, readonly string[]>> = {
   sim: ['self'],
   pool: ['largestExcess', 'aboveShare', 'all'],
   tenant: [],
+  tag: [],
 }
 
 export function checkMatch(match: unknown, subject: SubjectKind, report: Report): void {
   if (!isRecord(match)) return
+  if (subject === 'tag' && match['tag'] === undefined)
+    report('/match/tag', undefined, 'a pattern of tags such as camera-*: the SIMs whose tag fits are added up')
   for (const key of Object.keys(match)) {
     // The check of the shape already reports fields that no subject has.
     if (!(key in RuleFile.properties.match.properties) || MATCHES[subject].includes(key)) continue
@@ -90,7 +94,8 @@ function checkSuspend({ actions, suspend, stage }: RuleEvent['params'], subject:
     report(`${PARAMS}/stage`, stage, 'notify at most: there is nothing to enforce without the action suspend')
   const targets = TARGETS[subject]
   if (suspend !== undefined && !targets.includes(suspend.target)) {
-    const expected = targets.length === 0 ? 'no suspension: a tenant is not suspended' : `one of ${targets.join(', ')}`
+    const expected =
+      targets.length === 0 ? `no suspension: a ${subject} is not suspended` : `one of ${targets.join(', ')}`
     report(`${PARAMS}/suspend/target`, suspend.target, `${expected} (subject ${subject})`)
   }
 }

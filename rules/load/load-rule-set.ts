@@ -56,6 +56,7 @@ async function loadFiles(
     await othersFirst()
   }
   await faults.until(() => checkNames(read))
+  await faults.until(() => checkTags(read))
   const shared = await sharedOf(
     read.filter(({ file }) => isShared(file)),
     faults,
@@ -99,6 +100,20 @@ function readStored({ file, text }: RuleSource, faults: FaultList): ReadSource |
   } catch (error) {
     report('', error instanceof Error ? error.message : String(error), 'JSON')
     return undefined
+  }
+}
+
+/** Checks that rules for the same tenants add up SIMs by few enough tags. */
+function checkTags(sources: readonly ReadSource[]): void {
+  const patterns = new Map<unknown, Set<unknown>>()
+  for (const { value, report } of sources) {
+    const match = field(value, 'match')
+    const tag = field(value, 'subject') === 'tag' ? field(match, 'tag') : undefined
+    const ofTenant = patterns.get(field(match, 'tenant')) ?? new Set()
+    if (tag === undefined || ofTenant.has(tag)) continue
+    patterns.set(field(match, 'tenant'), ofTenant.add(tag))
+    if (ofTenant.size > BOUNDS.tagPatterns)
+      report('/match/tag', tag, `at most ${BOUNDS.tagPatterns} patterns of rules of subject tag for the same tenants`)
   }
 }
 

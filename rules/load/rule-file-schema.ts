@@ -84,7 +84,9 @@ function whenSubject(subject: SubjectKind): Json {
     if: { required: ['subject'], properties: { subject: { const: subject } } },
     // oxlint-disable-next-line unicorn/no-thenable -- the word is JSON schema's
     then: {
+      ...(subject === 'tag' ? { required: ['match'] } : {}),
       properties: {
+        ...(subject === 'tag' ? { match: { required: ['tag'] } } : {}),
         conditions: ref(`${subject}-group`),
         ladder: { properties: { fact: ref(`${subject}-fact`) } },
         event: {

@@ -3,12 +3,13 @@ import { didYouMean } from '../../domain/did-you-mean.ts'
 import { parseBillingCycle } from '../../domain/time/cycle.ts'
 import { durationMs, isDuration } from '../../domain/time/duration.ts'
 import { factsReadBy } from '../engine/evaluate-subject.ts'
+import { tagPatternsOf } from '../engine/match.ts'
 import { factsOf } from '../facts.ts'
 import { isValueOf, valueOf } from '../load/check-examples.ts'
 import { below, type Report } from '../load/faults.ts'
 import type { Rule } from '../rule.ts'
 import { BOUNDS } from '../rule-file.ts'
-import { TENANT } from './estate.ts'
+import { nameOfTag, TENANT } from './estate.ts'
 import { isNumeric, readInstant, readSeries, valuesOf } from './read-series.ts'
 import {
   askedInstants,
@@ -175,13 +176,17 @@ function checkEvent(event: TimelineEvent, pointer: string, { test, rules, report
     if (isPool && event[field] !== undefined) report(`${pointer}/${field}`, field, 'a setting that pools have')
 }
 
+/** Name of the only subject of a test with facts. */
+const nameAlone = ({ subject, match }: Rule): string => (subject === 'tag' ? nameOfTag(match.tag ?? '') : subject)
+
 /** Checks that the rules, subjects and SIMs of the expectation exist. */
 function checkExpectation({ test, rules, report, checkName }: Checking): void {
   const { alerts = [], entries = [], suspensions = [] } = test.expect
   const ruleNames = rules.map(({ name }) => name)
   const ownSims = Object.keys(test.sims ?? {})
-  const alone = test.facts === undefined ? undefined : [rules[0]?.subject ?? TENANT]
-  const subjects = alone ?? [...ownSims, ...Object.keys(test.pools ?? {}), TENANT]
+  const alone = test.facts === undefined ? undefined : rules.slice(0, 1).map(nameAlone)
+  const tags = tagPatternsOf(rules).map(nameOfTag)
+  const subjects = alone ?? [...ownSims, ...Object.keys(test.pools ?? {}), TENANT, ...tags]
   const sims = alone ?? ownSims
   for (const [n, [, subject, , rule]] of alerts.entries()) {
     checkName(`/expect/alerts/${n}/1`, subject, subjects, A_SUBJECT)

@@ -9,6 +9,7 @@ import { fromMoney } from '../../domain/units.ts'
 import { type Allowance, governingTariff, type PoolFigures, poolFigures } from '../../domain/usage/allowance.ts'
 import { mayBePicked, type WatchdogSettings } from '../../domain/watchdog/settings.ts'
 import type { SubjectFacts } from '../alerts/subject.ts'
+import { fitsPattern } from '../engine/match.ts'
 import type {
   FeedRow,
   Fees,
@@ -17,6 +18,8 @@ import type {
   PoolScan,
   SimRow,
   SimWindowSums,
+  TagFactRow,
+  TagScan,
   TenantFactRow,
   TicketCounts,
   WindowSums,
@@ -27,6 +30,7 @@ import {
   type SimFactRow,
   silentBefore,
   simFactsOf,
+  tagFactsOf,
   tenantFactsOf,
   ticketsSince,
 } from '../facts-of.ts'
@@ -307,6 +311,15 @@ const settingsRow = ({ watchdogMode, warningThresholdPct, enableBurnRateAlerts }
   enableBurnRateAlerts,
 })
 
+const silentOf = (sims: readonly TimelineSim[], before: number): number =>
+  sims.filter(
+    ({ status, statusSince, lastSeenAt }) =>
+      status === SimStatus.Active && statusSince < before && (lastSeenAt ?? -Infinity) < before,
+  ).length
+
+const countOf = (sims: readonly TimelineSim[], status: SimStatus): number =>
+  sims.filter((sim) => sim.status === status).length
+
 /** The row of a pool, as the store would read it. */
 function poolRowOf(estate: Estate, pool: PoolState, moment: Moment): PoolFactRow & PoolScan & WindowSums {
   const sims = seatsOf(estate, pool)
@@ -321,14 +334,11 @@ function poolRowOf(estate: Estate, pool: PoolState, moment: Moment): PoolFactRow
     mode: pool.watchdogMode ?? WatchdogMode.Monitor,
     warningThresholdPct: pool.warningThresholdPct,
     enableBurnRateAlerts: pool.enableBurnRateAlerts ?? false,
-    activeSimCount: sims.filter(({ status }) => status === SimStatus.Active).length,
+    activeSimCount: countOf(sims, SimStatus.Active),
     totalSimCount: sims.length,
     ...figures,
     overSimCount: rows.filter(({ excessBytes }) => excessBytes > 0).length,
-    silentSimCount: sims.filter(
-      ({ status, statusSince, lastSeenAt }) =>
-        status === SimStatus.Active && statusSince < before && (lastSeenAt ?? -Infinity) < before,
-    ).length,
+    silentSimCount: silentOf(sims, before),
     topSimBytes: Math.max(0, ...rows.map((row) => row.usageBytes)),
     lastSeenAt: seen.length === 0 ? null : new Date(Math.max(...seen)),
     ...windowSums(sims, moment),
@@ -338,16 +348,15 @@ function poolRowOf(estate: Estate, pool: PoolState, moment: Moment): PoolFactRow
 /** The row of the tenant, as the store would read it. Tariffs of a timeline have no fees, so there are no charges. */
 function tenantRowOf(estate: Estate, moment: Moment): TenantFactRow & TicketCounts & OverageCharges {
   const { sims, pools, tickets } = estate
-  const counted = (status: SimStatus) => sims.filter((sim) => sim.status === status).length
   const ofPools = pools.map((pool) => figuresOf(estate, pool, moment.cycle))
   const all = [...ofPools, figuresOf(estate, null, moment.cycle)]
   const ended = tickets.filter(({ at }) => at >= ticketsSince(moment))
   return {
     name: 'timeline',
     simCount: sims.length,
-    activeSimCount: counted(SimStatus.Active),
-    suspendedSimCount: counted(SimStatus.Suspended),
-    unprovisionedSimCount: counted(SimStatus.Unprovisioned),
+    activeSimCount: countOf(sims, SimStatus.Active),
+    suspendedSimCount: countOf(sims, SimStatus.Suspended),
+    unprovisionedSimCount: countOf(sims, SimStatus.Unprovisioned),
     poolCount: pools.length,
     overPoolCount: ofPools.filter(({ overageBytes }) => overageBytes > 0).length,
     usageBytes: all.reduce((sum, { usageBytes }) => sum + usageBytes, 0),
@@ -357,6 +366,30 @@ function tenantRowOf(estate: Estate, moment: Moment): TenantFactRow & TicketCoun
     feeMicro: 0,
     overageMicro: 0,
     forecastMicro: 0,
+  }
+}
+
+/** The row of a tag, as the store would read it. */
+function tagRowOf(estate: Estate, tag: string, moment: Moment): TagFactRow & TagScan {
+  const sims = estate.sims.filter((sim) => fitsPattern(tag, sim.tag))
+  const ids = new Set(sims.map(({ id }) => id))
+  const rows = [...estate.pools, null]
+    .flatMap((pool) => figuresOf(estate, pool, moment.cycle).rows)
+    .filter(({ simId }) => ids.has(simId))
+  const used = sims.flatMap((sim) => within(sim, moment.cycle))
+  return {
+    tag,
+    simCount: sims.length,
+    activeSimCount: countOf(sims, SimStatus.Active),
+    suspendedSimCount: countOf(sims, SimStatus.Suspended),
+    unprovisionedSimCount: countOf(sims, SimStatus.Unprovisioned),
+    silentSimCount: silentOf(sims, silentBefore(moment)),
+    overSimCount: new Set(rows.filter(({ excessBytes }) => excessBytes > 0).map(({ simId }) => simId)).size,
+    usageBytes: rows.reduce((sum, { usageBytes }) => sum + usageBytes, 0),
+    overageBytes: rows.reduce((sum, { overageBytes }) => sum + overageBytes, 0),
+    voiceSeconds: 0,
+    smsCount: sumOf(used, 'sms'),
+    sessions: sumOf(used, 'sessions'),
   }
 }
 
@@ -386,13 +419,16 @@ export function pickable(
   }
 }
 
-/** A subject by its name in the test; the tenant is `tenant`. */
+/** A subject by its name in the test; the tenant is `tenant`, a tag `tag <pattern>`. */
 export type TimelineSubject = SubjectFacts & { readonly name: string }
 
 export const TENANT = 'tenant'
 
+/** Name of the subject of a pattern of tags in a test. */
+export const nameOfTag = (pattern: string): string => `tag ${pattern}`
+
 /** The subjects at a moment, with the facts that they would have live. Pools first: they may inhibit their SIMs. */
-export function subjectsOf(estate: Estate, moment: Moment): TimelineSubject[] {
+export function subjectsOf(estate: Estate, moment: Moment, tags: readonly string[]): TimelineSubject[] {
   const pools = estate.pools.map((pool): TimelineSubject => {
     const row = poolRowOf(estate, pool, moment)
     return { kind: 'pool', id: pool.id, name: pool.name, row, facts: poolFactsOf(row, moment) }
@@ -401,6 +437,11 @@ export function subjectsOf(estate: Estate, moment: Moment): TimelineSubject[] {
     const row = simRowOf(estate, sim, moment)
     return { kind: 'sim', id: sim.id, name: sim.name, row, facts: simFactsOf(row, moment) }
   })
+  const together = tags.map((tag, n): TimelineSubject => {
+    const row = tagRowOf(estate, tag, moment)
+    return { kind: 'tag', id: n + 1, name: nameOfTag(tag), row, facts: tagFactsOf(row, moment) }
+  })
   const row = tenantRowOf(estate, moment)
-  return [...pools, { kind: 'tenant', id: 0, name: TENANT, row, facts: tenantFactsOf(row, moment) }, ...sims]
+  const tenant: TimelineSubject = { kind: 'tenant', id: 0, name: TENANT, row, facts: tenantFactsOf(row, moment) }
+  return [...pools, tenant, ...together, ...sims]
 }

@@ -4,6 +4,7 @@ import { cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import { feedAt } from '../../domain/usage/feed.ts'
 import type { FactValue } from '../../domain/watchdog/fact-value.ts'
+import { tagPatternsOf } from '../engine/match.ts'
 import type { Facts } from '../facts.ts'
 import { momentOf } from '../facts-of.ts'
 import type { Rule } from '../rule.ts'
@@ -78,6 +79,7 @@ export async function play(test: TimelineTest, rules: readonly Rule[], coverage:
   const late = new Set<number>()
   const arrival = arrivalOf(test, startsAt)
   const { billingCycle } = estate
+  const tags = tagPatternsOf(rules)
   const isLate = (at: number, now: number) => at < cycleAt(billingCycle, now).startsAt
 
   const record = (sim: TimelineSim, at: number, { MB = 0, sms = 0, sessions = 0 }: Used) => {
@@ -127,7 +129,7 @@ export async function play(test: TimelineTest, rules: readonly Rule[], coverage:
     let nextAt = Number.POSITIVE_INFINITY
     const when = { at: now, cycle: inCycle, staleSince: moment.feed.staleSince }
     let hasChanged = enforcement.suspendDue(when)
-    for (const subject of subjectsOf(estate, moment)) {
+    for (const subject of subjectsOf(estate, moment, tags)) {
       if (alone !== undefined && subject.kind !== alone.subject) continue
       const facts: Facts = alone === undefined ? subject.facts : { ...subject.facts, ...given.facts }
       const evaluated = await watch.evaluate(subject, facts, moment)

@@ -15,15 +15,15 @@ import { loadAlerts, lockAlerts, saveAlerts } from './rows/alerts.ts'
  * @param cycle key of its billing cycle, if it has one. Default: the running one
  * @throws ServiceError `invalid_request`, `alert_not_found`
  */
-export async function acknowledgeAlert(
-  tx: TenantTx,
-  { rule, simId = null, poolId = null }: AlertNamed,
-  cycle?: string,
-): Promise<void> {
-  if (simId !== null && poolId !== null)
-    throw new ServiceError('invalid_request', 'got simId and poolId, expected one of them, or none for the tenant')
+export async function acknowledgeAlert(tx: TenantTx, { rule, ...named }: AlertNamed, cycle?: string): Promise<void> {
+  const given = Object.keys(named)
+  if (given.length > 1)
+    throw new ServiceError(
+      'invalid_request',
+      `got ${given.join(' and ')}, expected one of them, or none for the tenant`,
+    )
   await lockAlerts(tx)
-  const subject = subjectNamed(simId, poolId)
+  const subject = subjectNamed(named)
   const stored = await loadAlerts(tx, [subject], [cycle ?? (await runningCycle(tx)).key, ''])
   const firing = stored.filter((alert) => alert.rule === rule && isFiring(alert.state))
   if (firing.length === 0)

@@ -5,11 +5,13 @@
 
 import type { AlertLink, Link } from '../../domain/channels/link.ts'
 import { LogLevel } from '../../domain/codes.ts'
+import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { isFiring } from '../../rules/alerts/alert-state.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { acknowledgeAlert } from '../alerts/acknowledge-alert.ts'
 import { loadAlerts, lockAlerts } from '../alerts/rows/alerts.ts'
 import { openSilences } from '../alerts/rows/silences.ts'
+import { tagPatterns } from '../alerts/rows/tag-patterns.ts'
 import { addSilence, endSilence } from '../alerts/silence-alerts.ts'
 import { poolName } from '../pools/rows/pools.ts'
 import { simLabels } from '../sims/rows/sims.ts'
@@ -30,8 +32,8 @@ interface ForTenant {
 
 interface ForAlert extends ForTenant {
   readonly rule: string
-  /** Name of the pool, tag or ICCID of the SIM; null for the tenant itself. */
-  readonly subject: { readonly kind: 'sim' | 'pool'; readonly label: string } | null
+  /** Name of the pool, tag or ICCID of the SIM, pattern of the tag; null for the tenant itself. */
+  readonly subject: { readonly kind: Exclude<SubjectKind, 'tenant'>; readonly label: string } | null
 }
 
 /** A link, and how things stand about it. Instants are epoch milliseconds. */
@@ -74,8 +76,16 @@ export async function readLink(tx: TenantTx, link: Link): Promise<LinkOutlook | 
 
 /** The label of a link's subject; empty for the tenant, undefined for a subject that no longer exists. */
 async function labelOf(tx: TenantTx, { subject: { kind, id } }: AlertLink): Promise<string | undefined> {
-  if (kind === 'tenant') return ''
-  return kind === 'pool' ? poolName(tx, id) : (await simLabels(tx, [id])).get(id)
+  switch (kind) {
+    case 'sim':
+      return (await simLabels(tx, [id])).get(id)
+    case 'pool':
+      return poolName(tx, id)
+    case 'tag':
+      return (await tagPatterns(tx, [id])).get(id)
+    case 'tenant':
+      return ''
+  }
 }
 
 async function unsubscribed(tx: TenantTx): Promise<{ status: LinkStatus; mailedBefore: LogLevel }> {
@@ -96,7 +106,7 @@ async function acknowledgement(tx: TenantTx, { rule, subject, cycle }: AlertLink
 async function silenceFor(tx: TenantTx, { rule, subject, cycle }: AlertLink, isGone: boolean) {
   const { key, endsAt } = await runningCycle(tx)
   if (isGone || key !== cycle) return { status: 'over' as const, endsAt, silenceId: null }
-  const { simId = null, poolId = null } = named(subject)
+  const { simId = null, poolId = null } = silenced(subject)
   const own = (await openSilences(tx)).find(
     (silence) =>
       silence.rule === rule &&
@@ -109,8 +119,11 @@ async function silenceFor(tx: TenantTx, { rule, subject, cycle }: AlertLink, isG
   return { status: own === undefined ? ('open' as const) : ('done' as const), endsAt, silenceId: own?.id ?? null }
 }
 
-const named = ({ kind, id }: AlertLink['subject']): { simId?: number; poolId?: number } =>
+/** What a silence names beside the rule. A rule about a tag is about no other. */
+const silenced = ({ kind, id }: AlertLink['subject']): { simId?: number; poolId?: number } =>
   kind === 'sim' ? { simId: id } : kind === 'pool' ? { poolId: id } : {}
+
+const named = (subject: AlertLink['subject']) => (subject.kind === 'tag' ? { tagId: subject.id } : silenced(subject))
 
 /**
  * Carries out a link, unless it is done. Safe to run twice, also at the same time.
@@ -154,7 +167,7 @@ async function carryOut(tx: TenantTx, link: Link): Promise<void> {
       return acknowledgeAlert(tx, { rule: link.rule, ...named(link.subject) }, link.cycle)
     case 'mute': {
       const reason = 'Asked for by a link in a mail'
-      await addSilence(tx, { rule: link.rule, ...named(link.subject), lasts: 'cycle', reason })
+      await addSilence(tx, { rule: link.rule, ...silenced(link.subject), lasts: 'cycle', reason })
       return
     }
     case 'unsubscribe':

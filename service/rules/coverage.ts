@@ -13,7 +13,7 @@ import { previousCycle } from '../../domain/time/cycle.ts'
 import { governingType } from '../../domain/usage/allowance.ts'
 import { settingsInForce } from '../../domain/watchdog/settings.ts'
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/watchdog/subject.ts'
-import { concernsTenant } from '../../rules/engine/match.ts'
+import { concernsTenant, tagPatternsOf } from '../../rules/engine/match.ts'
 import { type Effective, effectiveBy, type SubjectClass } from '../../rules/explain/effective.ts'
 import type { Rule } from '../../rules/rule.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -58,7 +58,7 @@ async function countedSince(tx: TenantTx, days: number | undefined): Promise<Dat
 function patternsOf(rules: readonly Rule[], tenantId: string): Patterns {
   const own = rules.filter((rule) => concernsTenant(rule, tenantId))
   const of = (field: 'pool' | 'tag') => [...new Set(own.flatMap(({ match }) => match[field] ?? []))]
-  return { pool: of('pool'), tag: of('tag') }
+  return { pool: of('pool'), tag: of('tag'), together: tagPatternsOf(own) }
 }
 
 /** A class as rules see it. A pool's settings are in force as those of a SIM outside pools are. */
@@ -103,6 +103,7 @@ async function coveredKinds(tx: TenantTx, classes: readonly AnsweredClass[]): Pr
     sim: await simLabels(tx, idsOf('sim')),
     pool: await poolNames(tx, idsOf('pool')),
     tenant: new Map([[0, tx.tenantId]]),
+    tag: new Map(classes.flatMap(({ kind, ids, tag }) => (kind === 'tag' ? ids.map((id) => [id, tag ?? '']) : []))),
   }
   return SUBJECT_KINDS.map((kind) => {
     const ofKind = classes.filter((one) => one.kind === kind)

@@ -58,7 +58,7 @@ export function groundsOf(one: Evaluation, { moment, enforcementEnabled }: Evalu
     at: moment.at,
     label: one.about.label,
     stage,
-    mode: subject.kind === 'tenant' ? null : modeOf(subject),
+    mode: 'poolId' in subject.row ? modeOf(subject) : null,
     isMet: met,
     error,
     clear: rule.clear === null ? null : { isMet: clear, leaves: leavesOn(rule.clear, rule.subject, facts) },

@@ -24,8 +24,10 @@ import { readAnswers } from './guard-firing.ts'
 import {
   alertsOfSharedPools,
   readPools,
+  readSims,
   readSituation,
   readSubjects,
+  readTags,
   readTenant,
   type Situation,
 } from './read-batch.ts'
@@ -97,13 +99,27 @@ export async function lookAtRange(
   if (range.kind === 'sim') return lookAtSims(look, range, page)
   const { situation } = look
   const size = Math.min(range.most, page)
-  const read: readonly SubjectFacts[] =
-    range.kind === 'pool'
-      ? await readPools(tx, situation, { ...range, most: size + 1 }, NO_FACTS)
-      : await readTenant(tx, situation, NO_FACTS)
+  const read = await readRange(tx, situation, { ...range, most: size + 1 })
   const subjects = read.slice(0, size)
   const found = looked(look, await judge(look, subjects, []), read[size]?.id ?? null)
   return { ...found, passed: subjects.length, left: [] }
+}
+
+const readRange = (
+  tx: TenantTx,
+  situation: Situation,
+  range: Range & { readonly kind: SubjectKind },
+): Promise<readonly SubjectFacts[]> => {
+  switch (range.kind) {
+    case 'sim':
+      return readSims(tx, situation, range, NO_FACTS)
+    case 'pool':
+      return readPools(tx, situation, range, NO_FACTS)
+    case 'tag':
+      return readTags(tx, situation, range, NO_FACTS)
+    case 'tenant':
+      return readTenant(tx, situation, NO_FACTS)
+  }
 }
 
 async function lookAtSims(look: Look, range: Range, page: number): Promise<LookedAtRange> {

@@ -86,7 +86,7 @@ function decisive(leaves: readonly LeafExplanation[]): readonly LeafExplanation[
  * @returns ISO 8601; null if it is passed already, or not in this cycle, or if the rate or the limit is 0 or unknown
  */
 function limitPassedAt(subject: SubjectFacts, { moment: { at, knownTo, cycle } }: EvaluationBatch): string | null {
-  if (subject.kind === 'tenant') return null
+  if (!('limitMB' in subject.facts)) return null
   const { usageMB: usage, limitMB: limit, burnLongRatio: ratio } = subject.facts
   if (!limit || !ratio || usage === null || usage >= limit) return null
   const perMs = (ratio * limit) / (cycle.endsAt - cycle.startsAt)
@@ -94,12 +94,12 @@ function limitPassedAt(subject: SubjectFacts, { moment: { at, knownTo, cycle } }
   return passedAt < cycle.endsAt ? new Date(Math.round(passedAt)).toISOString() : null
 }
 
-/** A SIM in stock, without a tariff, and a tenant have no limit. */
+/** A SIM in stock, without a tariff, a tenant and a tag have no limit. */
 function figuresOf(subject: SubjectFacts): AlertNotification['facts'] {
-  const { usageMB, overageMB } = subject.facts
+  const { usageMB = null, overageMB = null } = subject.facts
   const isInStock =
     subject.kind === 'sim' && subject.row.status === SimStatus.Unprovisioned && subject.row.tariffType === null
-  const { limitMB = null, usagePct = null } = subject.kind === 'tenant' || isInStock ? {} : subject.facts
+  const { limitMB = null, usagePct = null } = isInStock || !('limitMB' in subject.facts) ? {} : subject.facts
   return { usageMB, limitMB, usagePct, overageMB }
 }
 
@@ -149,4 +149,5 @@ const HOW_TO_STOP = {
   sim: 'Exempt the SIM from the watchdog, or give it another threshold or mode.',
   pool: 'Give the pool another threshold or mode.',
   tenant: 'Ask whoever runs the service to change the rule.',
+  tag: 'Ask whoever runs the service to change the rule.',
 } as const

@@ -16,6 +16,7 @@ import {
   momentOf,
   poolFactsOf,
   silentBefore,
+  tagFactsOf,
   tenantFactsOf,
   ticketsSince,
 } from '../../rules/facts-of.ts'
@@ -23,6 +24,7 @@ import type { Rule } from '../../rules/rule.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { loadAlerts } from '../alerts/rows/alerts.ts'
 import { openSilences } from '../alerts/rows/silences.ts'
+import { tagRows } from '../alerts/rows/tag-patterns.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
 import { currentCycle, tenantSettings } from '../usage/rows/cycles.ts'
 import { deviceChanges } from '../usage/rows/device-changes.ts'
@@ -44,6 +46,7 @@ import {
   tenantFactRow,
   ticketCounts,
 } from './rows/facts.ts'
+import { NO_TAGGED_SIMS, scanTags } from './rows/tags.ts'
 
 export interface Situation extends Pick<Circumstances, 'moment' | 'silences' | 'escalateAfterMs' | 'mailsFrom'> {
   readonly tenantId: string
@@ -157,6 +160,23 @@ export async function readTenant(
   return [{ kind: 'tenant', id: 0, row, facts: readFactsOf('tenant', needed, facts) }]
 }
 
+export async function readTags(
+  tx: TenantTx,
+  { moment }: Situation,
+  of: Among,
+  needed: FactNames,
+): Promise<SubjectsOf<'tag'>> {
+  const tags = await tagRows(tx, of)
+  const scanned =
+    tags.length > 0 && isAnyNeeded('tag', needed, 'scan')
+      ? await scanTags(tx, moment.cycle.key, tags, new Date(silentBefore(moment)))
+      : new Map()
+  return tags.map(({ id, tag }) => {
+    const facts = tagFactsOf({ tag, ...(scanned.get(id) ?? NO_TAGGED_SIMS) }, moment)
+    return { kind: 'tag', id, row: { tag }, facts: readFactsOf('tag', needed, facts) }
+  })
+}
+
 /** Reads the latest changes of device of SIMs found in another device, by SIM. Their facts have one change. */
 function readDeviceChanges(
   tx: TenantTx,
@@ -183,11 +203,12 @@ export async function readSubjects(
   needed: FactNames,
 ): Promise<SubjectFacts[]> {
   const idsOf = (kind: SubjectKind) => subjects.filter((subject) => subject.kind === kind).map(({ id }) => id)
-  const [simIds, poolIds] = [idsOf('sim'), idsOf('pool')]
+  const [simIds, poolIds, tagIds] = [idsOf('sim'), idsOf('pool'), idsOf('tag')]
   return [
     ...(simIds.length === 0 ? [] : await readSims(tx, situation, { ids: simIds }, needed)),
     ...(poolIds.length === 0 ? [] : await readPools(tx, situation, { ids: poolIds }, needed)),
     ...(idsOf('tenant').length === 0 ? [] : await readTenant(tx, situation, needed)),
+    ...(tagIds.length === 0 ? [] : await readTags(tx, situation, { ids: tagIds }, needed)),
   ]
 }
 

@@ -1,7 +1,9 @@
 /** Sweeps a tenant's subjects: looks at those of a range of ids when time alone may have changed an answer. */
 import { LOOKS_PER_CYCLE } from '../../rules/compile/flip.ts'
+import { rulesOfTenant, tagPatternsOf } from '../../rules/engine/match.ts'
 import { claimShard, hasDueShard, type Shard, settleShard, splitShard } from '../../store/shards.ts'
 import { inTenant, type Store, type TenantTx, withLongTimeout } from '../../store/tenancy.ts'
+import { notePatterns } from '../alerts/rows/tag-patterns.ts'
 import { hearOfRules } from '../rules/hear-of-rules.ts'
 import { openRunningCycle } from '../usage/rows/cycles.ts'
 import { canDecide, evaluateAll } from './evaluate-all.ts'
@@ -31,7 +33,11 @@ export async function sweepSubjects(
   await openRunningCycle(store, tenantId)
   const shard = await inTenant(store, tenantId, async (tx) => {
     await hearOfRules(tx)
-    return canDecide(await options.rules(tx)) ? claimShard(tx, new Date(tx.now.getTime() + LEASE_MS)) : undefined
+    const rules = await options.rules(tx)
+    if (!canDecide(rules)) return undefined
+    const claimed = await claimShard(tx, new Date(tx.now.getTime() + LEASE_MS))
+    if (claimed?.kind === 'tag') await notePatterns(tx, tagPatternsOf(rulesOfTenant(rules.rules, tenantId)))
+    return claimed
   })
   if (shard === undefined) return false
   const { beyond, ...looked } = await lookAtShard({ store, options, tenantId }, shard, size)

@@ -675,10 +675,10 @@ create table pool_cycles (
 ) with (fillfactor=50, autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
 grant delete, insert, select, update on pool_cycles to simherd_tenant;
 
--- Usage by time, for window facts. Kind: 1 SIM, 2 pool, 3 tenant (subject 0).
+-- Usage by time, for window facts. Kind: 1 SIM, 2 pool, 3 tenant (subject 0); a tag has none.
 create table usage_buckets (
   tenant_id text not null default app_tenant(),
-  subject_kind smallint not null check (subject_kind in (1, 2, 3)),
+  subject_kind smallint not null check (subject_kind in (1, 2, 3, 4)),
   subject_id bigint not null,
   starts_at timestamptz not null,
   bytes bigint not null default 0,
@@ -901,7 +901,7 @@ grant usage on sequence due_seq to simherd_tenant;
 -- Work list of the watchdog: subjects to evaluate, and from when on.
 create table due_subjects (
   tenant_id text not null default app_tenant(),
-  subject_kind smallint not null check (subject_kind in (1, 2, 3)),
+  subject_kind smallint not null check (subject_kind in (1, 2, 3, 4)),
   subject_id bigint not null,
   due_at timestamptz not null,
   seq bigint not null,                                      -- changes with every mark: an evaluation clears only the
@@ -918,7 +918,7 @@ grant select on due_subjects to simherd_platform;
 
 create table watch_shards (
   tenant_id text not null default app_tenant() references tenants (id),
-  subject_kind smallint not null check (subject_kind in (1, 2, 3)), -- SubjectKind
+  subject_kind smallint not null check (subject_kind in (1, 2, 3, 4)), -- SubjectKind
   from_id bigint not null,
   to_id bigint,                                             -- not in it; null: no end
   next_at timestamptz not null,                             -- when to look at its subjects; the end of a lease
@@ -932,11 +932,20 @@ create policy all_tenants on watch_shards to simherd_platform using (true);
 grant delete, insert, select, update on watch_shards to simherd_tenant;
 grant select on watch_shards to simherd_platform;
 
+-- Patterns of tags that rules add up SIMs by: subjects of kind 4. A row stays when its rules are gone: alerts name it.
+create table tag_patterns (
+  id bigint generated always as identity primary key,
+  tenant_id text not null default app_tenant() references tenants (id),
+  pattern text not null,                                    -- * stands for any characters
+  constraint tag_patterns_tenant_id_pattern_key unique (tenant_id, pattern)
+);
+grant insert, select on tag_patterns to simherd_tenant;
+
 -- State of each alert: rule and subject, by scope (the cycle's key for cycle-bound rules, else '').
 create table alerts (
   tenant_id text not null default app_tenant(),
   rule text not null,
-  subject_kind smallint not null check (subject_kind in (1, 2, 3)),
+  subject_kind smallint not null check (subject_kind in (1, 2, 3, 4)),
   subject_id bigint not null,
   scope text not null,
   state jsonb not null,                                     -- rules/alerts/alert-state.ts: AlertState
@@ -1004,7 +1013,7 @@ grant select (at, id, tenant_id) on shadow_log to simherd_platform;
 create table would_suspend (
   tenant_id text not null default app_tenant() references tenants (id),
   rule text not null,
-  subject_kind smallint not null check (subject_kind in (1, 2, 3)), -- SubjectKind
+  subject_kind smallint not null check (subject_kind in (1, 2, 3, 4)), -- SubjectKind
   subject_id bigint not null,
   cycle_key text not null,
   rule_version integer not null,
@@ -1427,7 +1436,7 @@ begin
     'sim_sightings', 'device_changes', 'bulk_runs', 'tickets', 'ticket_work', 'bulk_items', 'bulk_work',
     'usage_records', 'usage_deliveries', 'usage_feeds', 'cycles', 'cycle_openings', 'usage_ledger', 'pool_cycles',
     'usage_buckets', 'restatements', 'month_end_changes', 'statements', 'statement_parts', 'statement_progress',
-    'statement_totals', 'changed_subjects', 'due_subjects', 'watch_shards', 'alerts', 'watchdog_log',
+    'statement_totals', 'changed_subjects', 'due_subjects', 'watch_shards', 'tag_patterns', 'alerts', 'watchdog_log',
     'shadow_log', 'would_suspend', 'silences', 'suspensions', 'pool_arms', 'guard_counts',
     'guard_holds', 'guard_permits', 'notifications', 'addresses', 'mail_bodies', 'mail_work',
     'operator_notices', 'webhooks', 'webhook_events', 'deliveries', 'workflow_outbox', 'workflow_starts']

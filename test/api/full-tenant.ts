@@ -13,6 +13,7 @@ import { LogLevel, TicketType } from '../../domain/codes.ts'
 import { cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
 import { insertShadowEntries } from '../../service/alerts/rows/shadow-log.ts'
+import { notePatterns } from '../../service/alerts/rows/tag-patterns.ts'
 import { sendMails } from '../../service/channels/send-mails.ts'
 import { noteWould } from '../../service/enforcement/rows/would.ts'
 import { stateSlice } from '../../service/month-end/close-cycle.ts'
@@ -258,6 +259,7 @@ async function unfinished(estate: Estate): Promise<void> {
   const shadow = { ...silent, simId, poolId: null, does: 'mail', level: LogLevel.Warning, message } as const
   await inTenant(harness.store, tenant.id, async (tx) => {
     await insertShadowEntries(tx, [{ dedupeKey: `sim-silent/sim/${simId}/fired`, ...shadow }])
+    await notePatterns(tx, [`${word} *`])
     await noteWould(tx, [{ ...silent, kind: 'sim', id: simId, target: 'self', reason: message }])
   })
 

@@ -194,7 +194,7 @@ function foundText(alerts: readonly AlertNotification[]): string {
 }
 
 function overText({ subject, facts, rule, message }: AlertNotification, named: (name: string) => string): string {
-  if (subject.kind === 'tenant') return oneLine(message)
+  if (subject.kind !== 'pool') return oneLine(message)
   const over = facts.overageMB ?? 0
   const label = `Pool ${named(labelText(subject))}`
   return over > 0 ? `${label} ${megabytes(over)} over` : `${label}: ${oneLine(rule.name)}`

@@ -19,7 +19,7 @@ export const SUBJECT_CHARS = 70
 /** A name is not cut further while its figure has a shorter form. */
 const NAME_CHARS = 16
 
-export const SUBJECT_NOUNS = { sim: 'SIM', pool: 'Pool', tenant: 'Tenant' } as const
+export const SUBJECT_NOUNS = { sim: 'SIM', pool: 'Pool', tenant: 'Tenant', tag: 'Tag' } as const
 
 /** Subject of a mail of one alert: "meter-012 over its limit (100.18 of 100 MB): suspended". */
 export function alertSubject(alert: AlertNotification): string {
@@ -134,7 +134,12 @@ const CYCLES = ['billing cycle', 'billing cycles'] as const
 const FEEDS = ['usage feed', 'usage feeds'] as const
 const ALERTS = ['alert', 'alerts'] as const
 const DECISIONS = ['decision', 'decisions'] as const
-const COUNTED = { sim: ['SIM', 'SIMs'], pool: ['pool', 'pools'], tenant: ['notice', 'notices'] } as const
+const COUNTED = {
+  sim: ['SIM', 'SIMs'],
+  pool: ['pool', 'pools'],
+  tenant: ['notice', 'notices'],
+  tag: ['tag', 'tags'],
+} as const
 
 function topicOf(told: Notification): Topic {
   if (told.kind === 'summary') return { noun: CYCLES, ...alike('closed') }

@@ -32,16 +32,17 @@ export async function pageOfOpenAlerts(tx: TenantTx, cycleKey: string, query: Al
     {
       columns: sql`a.rule, a.rule_version as "ruleVersion", a.subject_kind as kind, a.subject_id as id, a.scope, a.state,
                    a.asked as "lastSignal", a.evaluated_at as "evaluatedAt",
-                   case when s.id is null then p.name when s.tag = '' then s.iccid else s.iccid || ' (' || s.tag || ')' end as label,
+                   case when s.id is null then coalesce(p.name, t.pattern) when s.tag = '' then s.iccid else s.iccid || ' (' || s.tag || ')' end as label,
                    coalesce(s.pool_id, p.id) as "poolId", s.tag`,
       from: sql`
         from alerts a
         left join sims s on s.tenant_id = a.tenant_id and a.subject_kind = ${SUBJECT_CODES.sim} and s.id = a.subject_id
         left join pools p on p.tenant_id = a.tenant_id and a.subject_kind = ${SUBJECT_CODES.pool} and p.id = a.subject_id
+        left join tag_patterns t on t.tenant_id = a.tenant_id and a.subject_kind = ${SUBJECT_CODES.tag} and t.id = a.subject_id
        where a.tenant_id = ${mine} and a.state ->> 'phase' in ('pending', 'firing', 'recovering') and a.scope in (${cycleKey}, '')
          ${query.rule === undefined ? sql`` : sql`and a.rule = ${query.rule}`}
          ${query.phase === undefined ? sql`` : sql`and a.state ->> 'phase' = ${query.phase}`}
-         ${of('sim', query.simId)} ${of('pool', query.poolId)}`,
+         ${of('sim', query.simId)} ${of('pool', query.poolId)} ${of('tag', query.tagId)}`,
       orderBy: sql`rule, kind, id, scope`,
     },
     page,

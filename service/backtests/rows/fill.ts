@@ -67,6 +67,13 @@ async function fillEstate(tx: TenantTx, { from }: ReplaySpan): Promise<void> {
     select * from public.silences
      where tenant_id = ${tenantId} and created_at <= ${from} and coalesce(ended_at, 'infinity') > ${from}`.execute(tx.q)
   await sql`update pg_temp.silences set ended_at = null, ended_by = null`.execute(tx.q)
+  // With the ids of the log's keys. Patterns of rules that are tried come after them.
+  await sql`
+    insert into pg_temp.tag_patterns overriding system value
+    select * from public.tag_patterns where tenant_id = ${tenantId}`.execute(tx.q)
+  await sql`
+    select setval(pg_get_serial_sequence('pg_temp.tag_patterns', 'id'), max(id)) from pg_temp.tag_patterns
+    having count(*) > 0`.execute(tx.q)
 }
 
 /** Fills SIMs, with states by their memberships and active spans. */

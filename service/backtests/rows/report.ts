@@ -29,12 +29,15 @@ export async function mailsByRecipient(tx: TenantTx): Promise<{ recipient: strin
 
 export async function loudestSubjects(tx: TenantTx, limit: number): Promise<Loud[]> {
   const { rows } = await sql<Loud>`
-    select case when l.sim_id is not null then 'sim' when l.pool_id is not null then 'pool' else 'tenant' end as kind,
-           coalesce(l.sim_id, l.pool_id) as id, coalesce(nullif(s.tag, ''), s.iccid, p.name, 'the tenant') as label,
+    select case when l.sim_id is not null then 'sim' when l.pool_id is not null then 'pool' when t.id is not null then 'tag'
+                else 'tenant' end as kind,
+           coalesce(l.sim_id, l.pool_id, t.id) as id,
+           coalesce(nullif(s.tag, ''), s.iccid, p.name, t.pattern, 'the tenant') as label,
            count(*)::integer as entries
       from pg_temp.watchdog_log l
       left join pg_temp.sims s on s.id = l.sim_id
       left join pg_temp.pools p on p.id = l.pool_id and l.sim_id is null
+      left join pg_temp.tag_patterns t on split_part(l.dedupe_key, '/', 2) = 'tag' and t.id::text = split_part(l.dedupe_key, '/', 3)
      group by 1, 2, 3 order by entries desc, kind, id limit ${limit}`.execute(tx.q)
   return rows
 }

@@ -6,6 +6,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { SimStatus, TariffType } from '../../../domain/codes.ts'
 import type { PoolWatchdogSettings, WatchdogSettings } from '../../../domain/watchdog/settings.ts'
 import type { SubjectKind } from '../../../domain/watchdog/subject.ts'
+import { likeOf } from '../../../store/like.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { settingsColumns } from '../../pools/rows/pools.ts'
 
@@ -31,16 +32,15 @@ export interface CountedClass extends WatchdogSettings {
 export interface Patterns {
   readonly pool: readonly string[]
   readonly tag: readonly string[]
+  /** Those that rules add up SIMs by. */
+  readonly together: readonly string[]
 }
-
-/** The pattern in the syntax of LIKE. */
-const likeOf = (pattern: string): string => pattern.replaceAll(/[\\%_]/g, '\\$&').replaceAll('*', '%')
 
 /** Which of the patterns a text fits, as one value. */
 const fitting = (text: RawBuilder<unknown>, patterns: readonly string[]): RawBuilder<unknown> =>
   sql`array[${sql.join(patterns.map((pattern) => sql`${text} like ${likeOf(pattern)}`))}]::boolean[]`
 
-/** The classes of SIMs and pools, without deleted pools, and that of the tenant. @param most ids of a class */
+/** The classes of SIMs and pools, without deleted pools, that of the tenant, and one of each tag. @param most ids of a class */
 export async function subjectClasses(tx: TenantTx, patterns: Patterns, most: number): Promise<CountedClass[]> {
   const key = sql`
     kind, status, exempt, "watchdogMode", "warningThresholdPct", "enableBurnRateAlerts", "ownType", pool`
@@ -66,6 +66,10 @@ export async function subjectClasses(tx: TenantTx, patterns: Patterns, most: num
         from pool where deleted_at is null
       union all
       select 'tenant', 0, null, false, null, null, null, null, null, null, null, null, null
+      union all
+      select 'tag', id, null, false, null, null, null, null, null, null, pattern, null,
+             array[${sql.join(patterns.together.map((pattern) => sql`pattern = ${pattern}`))}]::boolean[]
+        from tag_patterns where tenant_id = ${mine} and pattern = any(${[...patterns.together]}::text[])
     ), numbered as (
       select *, row_number() over (partition by ${key}, fits_pool, fits_tag order by id) as n from subject
     )

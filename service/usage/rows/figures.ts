@@ -25,7 +25,7 @@ export const NO_FIGURES: Figures = {
  * Ledger rows of a shared pool up to which a SIM's overage is exact. In larger pools it is rounded down, so the SIMs'
  * overage may add up to less than the pool's, by less than a byte a SIM.
  */
-const EXACT_ROWS = 10_000
+export const EXACT_ROWS = 10_000
 
 /** Figures of pools, by id. A pool's sums include SIMs that left it during the cycle. */
 export async function readPoolFigures(

@@ -20,6 +20,7 @@ import type { Rule } from '../../../rules/rule.ts'
 import { heldBack } from '../../../store/due.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 import { loadAlerts } from '../../alerts/rows/alerts.ts'
+import { knownTag } from '../../alerts/rows/tag-patterns.ts'
 import { readRoom } from '../../enforcement/guard.ts'
 import { knownPool } from '../../pools/rows/pools.ts'
 import type { ReadRules } from '../../rules/rules-in-force.ts'
@@ -45,7 +46,7 @@ interface Findings {
   readonly isPostponed: boolean
 }
 
-/** @param only name of a rule @throws ServiceError `sim_not_found`, `pool_not_found`, `rule_not_found` */
+/** @param only name of a rule @throws ServiceError `sim_not_found`, `pool_not_found`, `tag_not_found`, `rule_not_found` */
 export async function explainSubject(
   tx: TenantTx,
   subject: Subject,
@@ -63,7 +64,7 @@ export async function explainSubject(
     subject,
     batch,
     facts,
-    mode: facts === undefined || facts.kind === 'tenant' ? null : modeOf(facts),
+    mode: facts !== undefined && 'poolId' in facts.row ? modeOf(facts) : null,
     evaluations: await evaluationsOf(tx, batch, stored),
     alerts: new Map(stored.map((alert) => [alert.rule, alert])),
     isOpen,
@@ -92,8 +93,16 @@ export async function explainSubject(
 }
 
 async function labelOfSubject(tx: TenantTx, { kind, id }: Subject): Promise<string> {
-  if (kind === 'tenant') return tx.tenantId
-  return kind === 'sim' ? (await knownSim(tx, id)).label : knownPool(tx, id)
+  switch (kind) {
+    case 'sim':
+      return (await knownSim(tx, id)).label
+    case 'pool':
+      return knownPool(tx, id)
+    case 'tag':
+      return knownTag(tx, id)
+    case 'tenant':
+      return tx.tenantId
+  }
 }
 
 /** Evaluates and decides, as `evaluateAll` would. The guard is asked, and nothing is counted. */

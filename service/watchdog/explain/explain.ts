@@ -2,9 +2,10 @@
 import { ServiceError } from '../../../domain/errors.ts'
 import type { ExplainedRule, ExplainQuery, Explanation } from '../../../domain/rules/explanation.ts'
 import { type Subject, subjectNamed } from '../../../domain/watchdog/subject.ts'
-import { TELLING_KINDS } from '../../../rules/alerts/keys.ts'
+import { TELLING_KINDS, tagOfKey } from '../../../rules/alerts/keys.ts'
 import { comparisonsOf } from '../../../rules/explain/words.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
+import { tagPatterns } from '../../alerts/rows/tag-patterns.ts'
 import { poolNames } from '../../pools/rows/pools.ts'
 import type { ReadRules } from '../../rules/rules-in-force.ts'
 import { simLabel } from '../../sims/rows/sims.ts'
@@ -18,19 +19,17 @@ import { enforcedBy, readFollowed, shownEntry } from './read-followed.ts'
  * Explains the entry or subject of a query; without an id the tenant itself.
  *
  * @throws ServiceError `invalid_request` for more than one subject; `log_entry_not_found`, `sim_not_found`,
- *   `pool_not_found`, `rule_not_found`
+ *   `pool_not_found`, `tag_not_found`, `rule_not_found`
  */
 export function explain(tx: TenantTx, query: ExplainQuery, rules: ReadRules): Promise<Explanation> {
-  const { entryId, simId, poolId, rule } = query
-  const given = Object.entries({ entryId, simId, poolId }).flatMap(([name, value]) =>
-    value === undefined ? [] : [name],
-  )
+  const { entryId, rule, ...named } = query
+  const given = Object.entries({ entryId, ...named }).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   if (given.length > 1)
     throw new ServiceError(
       'invalid_request',
       `got ${given.join(' and ')}, expected one of them, or none for the tenant`,
     )
-  if (entryId === undefined) return explainSubject(tx, subjectNamed(simId, poolId), rule, rules)
+  if (entryId === undefined) return explainSubject(tx, subjectNamed(named), rule, rules)
   if (rule !== undefined)
     throw new ServiceError('invalid_request', 'got entryId and rule; an entry is of its own rule: leave rule out')
   return explainEntry(tx, entryId)
@@ -40,7 +39,7 @@ export function explain(tx: TenantTx, query: ExplainQuery, rules: ReadRules): Pr
 async function explainEntry(tx: TenantTx, id: number): Promise<Explanation> {
   const entry = await findEntry(tx, id)
   if (entry === undefined) throw new ServiceError('log_entry_not_found', `There is no entry ${id} in the watchdog log.`)
-  const subject = subjectNamed(entry.simId, entry.poolId)
+  const subject = subjectOf(entry)
   const { timeZone } = await tenantSettings(tx)
   return {
     of: 'entry',
@@ -53,9 +52,20 @@ async function explainEntry(tx: TenantTx, id: number): Promise<Explanation> {
   }
 }
 
+const subjectOf = ({ simId, poolId, key }: StoredEntry): Subject =>
+  subjectNamed({ simId, poolId, tagId: tagOfKey(key) })
+
 async function labelOfSubject(tx: TenantTx, { kind, id }: Subject): Promise<string> {
-  if (kind === 'sim') return simLabel(tx, id)
-  return kind === 'pool' ? ((await poolNames(tx, [id])).get(id) ?? String(id)) : tx.tenantId
+  switch (kind) {
+    case 'sim':
+      return simLabel(tx, id)
+    case 'pool':
+      return (await poolNames(tx, [id])).get(id) ?? String(id)
+    case 'tag':
+      return (await tagPatterns(tx, [id])).get(id) ?? String(id)
+    case 'tenant':
+      return tx.tenantId
+  }
 }
 
 function noteOn({ key, grounds }: StoredEntry): string | null {
@@ -67,8 +77,8 @@ function noteOn({ key, grounds }: StoredEntry): string | null {
 }
 
 async function ruleOf(tx: TenantTx, entry: StoredEntry & { rule: string }, timeZone: string): Promise<ExplainedRule> {
-  const { key, rule, grounds, leaves, cycleKey, at, simId, poolId, ruleVersion } = entry
-  const subject = subjectNamed(simId, poolId)
+  const { key, rule, grounds, leaves, cycleKey, at, ruleVersion } = entry
+  const subject = subjectOf(entry)
   const [followed] = await readFollowed(tx, subject, [
     {
       rule,

@@ -44,14 +44,14 @@ export async function entriesOf(tx: TenantTx, keys: readonly string[]): Promise<
   return rows
 }
 
-/** Entries about actions caused by rules: of a SIM, or of a pool and its SIMs, the oldest first. */
+/** Entries about actions caused by rules: of a SIM, or of a pool and its SIMs, the oldest first. Others have none. */
 export async function actionsSince(
   tx: TenantTx,
   { kind, id }: Subject,
   rules: readonly string[],
   since: Date,
 ): Promise<StoredEntry[]> {
-  if (kind === 'tenant') return []
+  if (kind === 'tenant' || kind === 'tag') return []
   const { rows } = await sql<StoredEntry>`
     select * from (
       select ${columns} from watchdog_log

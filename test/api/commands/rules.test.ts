@@ -188,7 +188,7 @@ describe('the coverage of an estate', () => {
     expect(json).toMatchObject({
       since: new Date(harness.now - 7 * 86_400_000).toISOString(),
       logSince: null,
-      subjects: [{ kind: 'sim', total: 1, withRule: 0, without: [{ reason: 'notProvisioned', count: 1 }] }, {}, {}],
+      subjects: [{ kind: 'sim', total: 1, withRule: 0, without: [{ reason: 'notProvisioned', count: 1 }] }, {}, {}, {}],
     })
   })
 

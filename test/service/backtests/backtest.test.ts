@@ -1,15 +1,19 @@
 /** A backtest's report, of a billing cycle of six hours. */
 
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
 import { TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { MB } from '../../../domain/units.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
+import { notePatterns } from '../../../service/alerts/rows/tag-patterns.ts'
 import { backtest } from '../../../service/backtests/backtest.ts'
 import { openPlayer } from '../../../service/backtests/open-player.ts'
 import { replay } from '../../../service/backtests/replay.ts'
+import { loudestSubjects } from '../../../service/backtests/rows/report.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
+import { inTenant, readOnly } from '../../../store/tenancy.ts'
 import { accepting } from '../../setup/accepting.ts'
 import { aStore } from '../../setup/estate.ts'
 import { aFile, examplesOf, leaf } from '../../unit/rules/samples.ts'
@@ -117,6 +121,34 @@ test('a replay begins with the places of SIMs at its start', async () => {
     { rule: 'changed', fired: 2, entries: 4 },
     { rule: 'abroad', fired: 1, entries: 2 },
   ])
+})
+
+test('adds up the SIMs of tags that are tried, beside those of the tenant', async () => {
+  const startsAt = Date.parse('2026-11-10T12:00:00Z')
+  store.now = startsAt - HOUR
+  const harness = await aHarness(store, 'PT6H')
+  const [simId = 0] = await harness.activeSims(1)
+  await harness.asTenant((tx) => notePatterns(tx, ['known', 'too']))
+  store.now = startsAt + MINUTE
+  await harness.record([harness.usage(simId, { bytesDown: 20 * MB })])
+  const rule = {
+    name: 'together',
+    subject: 'tag',
+    match: { tag: '*' },
+    conditions: { all: [leaf('usageMB', 'greaterThan', 10)] },
+    examples: examplesOf({ usageMB: 11 }, { usageMB: 10 }),
+  }
+  const { text } = aFile(rule, { message: '{{tag}} used {{usageMB}}.' })
+  const rules = { version: 1, files: [{ file: 'tag/together.json', text }] }
+  const { tenantId } = harness
+  const question = { tenantId, billingCycle: 'PT6H', startsAt, endsAt: startsAt + 5 * MINUTE, rules }
+  const [{ id: last } = { id: 0 }] = await harness.rows(sql<{ id: number }>`select max(id) as id from tag_patterns`)
+
+  const loudest = await connected(store, async (db) => {
+    await replay(db, question, options)
+    return inTenant(readOnly({ ...store, db }), tenantId, (tx) => loudestSubjects(tx, 5))
+  })
+  expect(loudest).toEqual([{ kind: 'tag', id: last + 1, label: '*', entries: 1 }])
 })
 
 test('compares a spike with weeks before the first cycle', async () => {

@@ -372,7 +372,7 @@ describe('changeEnforcement', () => {
     expect([off, again]).toMatchObject(Array(2).fill({ enabled: false, guardLeast: 3, guardPct: 50 }))
     const own = { enabled: false, guardLeast: 3, guardPct: 2.5 }
     expect(limits).toMatchObject({ ...own, alertGuardLeast: 50, alertGuardPct: 2 })
-    expect(dueAfter).toBe(3)
+    expect(dueAfter).toBe(4)
     expect(await rows(sql`select title from events where title like 'Enforcement%' order by id`)).toEqual([
       { title: 'Enforcement changed' },
       { title: 'Enforcement switched off' },

@@ -182,6 +182,7 @@ describe('subjects', () => {
         ],
       },
       { kind: 'tenant', total: 1, withRule: 1, without: [] },
+      { kind: 'tag', total: 0, withRule: 0, without: [] },
     ])
   })
 
@@ -193,7 +194,7 @@ describe('subjects', () => {
     const theirs = await world.ask({}, other.tenantId)
 
     expect((await world.of('sim'))?.total).toBe(1)
-    expect(theirs.subjects).toMatchObject([{ total: 3, withRule: 0 }, { total: 0 }, { total: 1 }])
+    expect(theirs.subjects).toMatchObject([{ total: 3, withRule: 0 }, { total: 0 }, { total: 1 }, { total: 0 }])
     expect(theirs).toMatchObject({
       logSince: null,
       rules: [{ rule: WARNING, attached: 0, fired: 0, lastFiredAt: null }],

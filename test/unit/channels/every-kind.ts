@@ -37,6 +37,7 @@ const HOW = {
   sim: 'How to stop this: Exempt the SIM from the watchdog, or give it another threshold or mode.',
   pool: 'How to stop this: Give the pool another threshold or mode.',
   tenant: 'How to stop this: Ask whoever runs the service to change the rule.',
+  tag: 'How to stop this: Ask whoever runs the service to change the rule.',
 } as const
 const RENEWS = '2026-12-01 01:00 +01:00 (00:00 UTC)'
 const COMES_BACK = `It comes back once the rule no longer holds, at the latest when the next billing cycle begins at ${RENEWS}.`

@@ -35,7 +35,7 @@ const aNotice = (text: fc.Arbitrary<string>): fc.Arbitrary<AlertNotification> =>
       kind: fc.constantFrom(...KINDS),
       level: fc.constantFrom(...Object.values(LogLevel)),
       type: fc.constantFrom(...TYPES),
-      about: fc.constantFrom('sim', 'pool', 'tenant'),
+      about: fc.constantFrom('sim', 'pool', 'tenant', 'tag'),
       label: text,
       tenantName: text,
       rule: text,

@@ -272,6 +272,52 @@ describe('the event of a rule file', () => {
   })
 })
 
+describe('a rule about a tag', () => {
+  const tagged = (match: unknown, changed: object = {}, name = 'cameras') =>
+    aFile(
+      {
+        name,
+        subject: 'tag',
+        match,
+        conditions: all(leaf('usageMB', 'greaterThan', 100)),
+        examples: examplesOf({ usageMB: 101 }, { usageMB: 100 }),
+      },
+      { message: '{{tag}}: {{usageMB}} of {{simCount}} SIMs', ...changed },
+    )
+
+  test('is taken with a pattern', async () => {
+    expect(await loadRuleSet([tagged({ tag: 'camera-*' })])).toMatchObject({ faults: [], rules: [{ subject: 'tag' }] })
+  })
+
+  test.each<[string, RuleSource, object]>([
+    ['no match', tagged(undefined), { pointer: '/match/tag', expected: expect.stringContaining('such as camera-*') }],
+    ['no tag', tagged({}), { pointer: '/match/tag' }],
+    [
+      'a pool',
+      tagged({ tag: 'a', pool: 'b' }),
+      { pointer: '/match/pool', expected: 'for the subject tag only tenant, tag' },
+    ],
+    [
+      'a suspension',
+      tagged({ tag: 'a' }, { ...suspending('all'), stage: 'enforce' }),
+      {
+        pointer: '/event/params/suspend/target',
+        expected: 'no suspension: a tag is not suspended (subject tag)',
+      },
+    ],
+  ])('is refused with %s', async (_, file, fault) => {
+    expect((await loadRuleSet([file])).faults).toMatchObject([fault])
+  })
+
+  test('is refused beyond 50 patterns for the same tenants; several rules may have one', async () => {
+    const many = Array.from({ length: 51 }, (_, n) => tagged({ tag: `t${Math.min(n, 49)}` }, {}, `rule-${n}`))
+    const more = tagged({ tag: 'one-more' }, {}, 'too-many')
+    const other = tagged({ tag: 'one-more', tenant: 't1' }, {}, 'other')
+    expect((await loadRuleSet([...many, other])).faults).toEqual([])
+    expect((await loadRuleSet([...many, more])).faults).toMatchObject([{ pointer: '/match/tag', got: '"one-more"' }])
+  })
+})
+
 describe('the statuses of a match', () => {
   const STOCK = ['Unprovisioned']
   const inStatus = (status: unknown, conditions: unknown, facts: readonly [object, object], match = {}, changed = {}) =>

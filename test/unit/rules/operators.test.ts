@@ -72,7 +72,7 @@ describe('operators', () => {
 
 describe('facts', () => {
   test('have a meaning, and codes only as integers', () => {
-    for (const subject of ['sim', 'pool', 'tenant'] as const) {
+    for (const subject of ['sim', 'pool', 'tenant', 'tag'] as const) {
       for (const fact of factsOf(subject).values()) {
         expect(fact.meaning).toMatch(/^[A-Z].*[^.]$/)
         if (fact.codes !== null) expect(fact.type).toBe('integer')

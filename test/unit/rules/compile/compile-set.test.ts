@@ -67,7 +67,7 @@ describe('attach', () => {
   const PATTERNS = ['*', 'a*', '*b', 'a*c', 'van-*', 'van-*-x', '**', 'a*b*c', 'abc', 'x*x']
   const TYPES = ['Standard', 'Dynamic Pool', 'Fixed Pool'] as const
   const STATUSES = ['Active', 'Unprovisioned', 'Suspended'] as const
-  const KINDS = ['sim', 'pool', 'tenant'] as const
+  const KINDS = ['sim', 'pool', 'tenant', 'tag'] as const
 
   test.each([100_000, 7])('gives the rules of rulesFor, with at most %i kept', { timeout: 0 }, async (mostKept) => {
     const random = randomFrom(SEED)

@@ -196,6 +196,7 @@ describe('the catalogue', () => {
     ['sim', 'window'],
     ['pool', 'window'],
     ['pool', 'scan'],
+    ['tag', 'scan'],
   ] as const)('says which facts of a %s cost a %s', (kind, cost) => {
     const random = randomFrom(SEED)
     const changed = new Set(Array.from({ length: 200 }, () => factsOfColumns(kind, cost, random)).flat())

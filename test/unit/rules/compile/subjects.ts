@@ -7,6 +7,8 @@ import type {
   OverageCharges,
   PoolFactRow,
   PoolScan,
+  TagFactRow,
+  TagScan,
   TenantFactRow,
   TicketCounts,
   WindowSums,
@@ -18,6 +20,7 @@ import {
   poolFactsOf,
   type SimFactRow,
   simFactsOf,
+  tagFactsOf,
   tenantFactsOf,
 } from '../../../../rules/facts-of.ts'
 import type { Random } from '../../../setup/seed.ts'
@@ -148,8 +151,37 @@ const aTenant = (random: Random): TenantFactRow & TicketCounts & OverageCharges 
   overageBytes: bytes(random),
 })
 
+const aTag = (random: Random): TagFactRow & TagScan => ({
+  tag: 'camera-*',
+  simCount: random.below(5),
+  activeSimCount: random.below(5),
+  suspendedSimCount: random.below(5),
+  unprovisionedSimCount: random.below(5),
+  silentSimCount: random.below(5),
+  overSimCount: random.below(5),
+  usageBytes: bytes(random),
+  overageBytes: bytes(random),
+  voiceSeconds: random.below(500),
+  smsCount: random.below(50),
+  sessions: random.below(50),
+})
+
+const OTHER_TAG: TagScan = {
+  simCount: -1,
+  activeSimCount: -2,
+  suspendedSimCount: -3,
+  unprovisionedSimCount: -4,
+  silentSimCount: -5,
+  overSimCount: -6,
+  usageBytes: -7,
+  overageBytes: -8,
+  voiceSeconds: -9,
+  smsCount: -10,
+  sessions: -11,
+}
+
 /** Names of the facts that change with other sums over windows of usage, or with other rows counted. */
-export function factsOfColumns(kind: 'sim' | 'pool', columns: 'window' | 'scan', random: Random): string[] {
+export function factsOfColumns(kind: 'sim' | 'pool' | 'tag', columns: 'window' | 'scan', random: Random): string[] {
   const moment = aMoment(random)
   const [sim, pool] = [aSim(random, moment), { ...aPool(random, moment), usageBytes: 1000 }]
   const changes = {
@@ -165,12 +197,18 @@ export function factsOfColumns(kind: 'sim' | 'pool', columns: 'window' | 'scan',
       averageBytes: 8,
       averageSince: moment.windows.average,
     },
-    scan: { overSimCount: -1, silentSimCount: -2, topSimBytes: -3, lastSeenAt: new Date(moment.at - 77) },
+    scan:
+      kind === 'tag'
+        ? OTHER_TAG
+        : { overSimCount: -1, silentSimCount: -2, topSimBytes: -3, lastSeenAt: new Date(moment.at - 77) },
   }[columns]
+  const tag = aTag(random)
   const factsWith = (changed: object): Facts =>
-    kind === 'sim'
-      ? { ...simFactsOf({ ...sim, ...changed }, moment) }
-      : { ...poolFactsOf({ ...pool, ...changed }, moment) }
+    ({
+      sim: () => ({ ...simFactsOf({ ...sim, ...changed }, moment) }),
+      pool: () => ({ ...poolFactsOf({ ...pool, ...changed }, moment) }),
+      tag: () => ({ ...tagFactsOf({ ...tag, ...changed }, moment) }),
+    })[kind]()
   const [before, after] = [factsWith({}), factsWith(changes)]
   return Object.keys(before).filter((name) => before[name] !== after[name])
 }
@@ -195,6 +233,10 @@ export function aSubject(kind: SubjectKind, random: Random): AgingSubject {
     case 'tenant': {
       const row = aTenant(random)
       return { moment, factsAt: (at) => ({ ...tenantFactsOf(row, momentOf({ ...moment, at })) }) }
+    }
+    case 'tag': {
+      const row = aTag(random)
+      return { moment, factsAt: (at) => ({ ...tagFactsOf(row, momentOf({ ...moment, at })) }) }
     }
   }
 }

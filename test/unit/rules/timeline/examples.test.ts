@@ -51,6 +51,37 @@ describe('a timeline', () => {
     expect(results[0]?.failures.filter(({ pointer }) => pointer.includes('suspensions'))).toEqual([])
   })
 
+  test('adds up the SIMs of a tag', async () => {
+    const cameras = aFile(
+      {
+        name: 'cameras',
+        subject: 'tag',
+        match: { tag: 'camera-*' },
+        conditions: { all: [leaf('usageMB', 'greaterThan', 100), leaf('overSimCount', 'equal', 1)] },
+        examples: examplesOf({ usageMB: 101, overSimCount: 1 }, { usageMB: 101, overSimCount: 0 }),
+      },
+      { message: '{{simCount}} of {{tag}}: {{usageMB}}, {{overageMB}} over', actions: ['log'] },
+    )
+    const loaded = await loadRuleSet([cameras])
+    expect(loaded.faults).toEqual([])
+    const test = {
+      title: 'two cameras and a meter',
+      start: '2026-11-01',
+      tariffs: { flat: { type: 'Standard', allowanceMB: 70 } },
+      sims: {
+        a: { tariff: 'flat', tag: 'camera-1' },
+        b: { tariff: 'flat', tag: 'camera-2' },
+        c: { tariff: 'flat', tag: 'meter-1' },
+      },
+      usageMB: { a: '30', b: '0 0 80', c: '90' },
+      expect: { entries: [{ at: '+2d', fired: 'cameras', subject: 'tag camera-*' }] },
+    }
+    const { results } = await ran({ rules: ['cameras'], tests: [test] }, loaded.rules)
+    expect(results.flatMap(({ failures }) => failures)).toEqual([])
+    const later = { ...test, expect: { entries: [{ at: '+3d', fired: 'cameras', subject: 'tag camera-*' }] } }
+    expect((await ran({ rules: ['cameras'], tests: [later] }, loaded.rules)).results[0]?.failures).not.toEqual([])
+  })
+
   test('has facts of the day', async () => {
     const clock = [leaf('dayOfWeek', 'equal', 3), leaf('hourOfDay', 'lessThan', 5)]
     const conditions = { all: [...clock, leaf('usageTodayMB', 'greaterThan', 3)] }
