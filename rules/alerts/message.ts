@@ -2,6 +2,7 @@
 
 import { labelOf } from '../../domain/codes.ts'
 import { beforeLimit, money, plainNumber, quantity, type Unit } from '../../domain/quantity.ts'
+import { isCurrency } from '../../domain/tenants/currency.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { fromMoney } from '../../domain/units.ts'
 import { FACTS, type Facts } from '../facts.ts'
@@ -36,6 +37,12 @@ const TYPED: Readonly<Record<Unit, RegExp>> = {
   days: /^\s?(days?|d)(?![\p{L}\p{N}])/iu,
   times: /^(?!)/,
   money: /^\s?[A-Z]{3}(?![\p{L}\p{N}])/u,
+}
+
+/** The unit that a text begins with, if it is typed there; otherwise empty. */
+function typedUnit(unit: Unit, text: string): string {
+  const [typed = ''] = TYPED[unit].exec(text) ?? []
+  return unit === 'money' && !isCurrency(typed.trim()) ? '' : typed
 }
 
 const OF_LIMIT = /^ of \{\{\s*limitMB\s*\}\}/
@@ -89,7 +96,7 @@ export function fillMessage(template: string, facts: Facts, names: Names = NO_NA
     const name = written.trim()
     const unit = specOf(name, names)?.unit
     const after = index + placeholder.length
-    const [typed = ''] = unit == null ? [] : (TYPED[unit].exec(template.slice(after)) ?? [])
+    const typed = unit == null ? '' : typedUnit(unit, template.slice(after))
     const isOfLimit = OF_LIMIT.test(template.slice(after + typed.length))
     filled += template.slice(end, index)
     filled += (isOfLimit ? usedOfLimit(name, facts, names) : undefined) ?? valueText(name, facts, names)

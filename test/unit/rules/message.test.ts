@@ -63,6 +63,7 @@ describe('fillMessage', () => {
   test.each([
     ['EUR', 'It costs {{cost}}, so far.', 'It costs EUR 1,176.53, so far.'],
     ['EUR', '{{cost}} EUR or {{ cost }} USED', 'EUR 1,176.53 or EUR 1,176.53 USED'],
+    ['EUR', '{{cost}} PER SIM', 'EUR 1,176.53 PER SIM'],
     ['JPY', '{{cost}}', 'JPY 1,177'],
     [null, '{{cost}}', '1,176.53'],
   ])('writes money in %s with its currency', (currency, template, expected) => {
