@@ -65,7 +65,8 @@ export async function loadAlerts(
 }
 
 /**
- * Ids of the SIMs of a range that have an alert of any state in one of the given scopes.
+ * Ids of the SIMs of a range that have an alert of any state in one of the given scopes. `(select …)` hides the bounds
+ * from the planner: PostgreSQL 15 would plan by their values, and by statistics that may not know the tenant.
  *
  * @param toId not in it; null: no end
  */
