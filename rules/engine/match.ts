@@ -18,8 +18,11 @@ export interface MatchProperties {
   readonly status: SimStatus | null
 }
 
-/** The statuses of the SIMs that a rule is attached to. Left out in its `match`: those of provisioned SIMs. */
-export const statusesOf = ({ status = ['Active', 'Suspended'] }: Match): readonly SimStatus[] =>
+/** What a rule's `match` stands for that leaves the statuses out: provisioned SIMs. */
+const PROVISIONED: NonNullable<Match['status']> = ['Active', 'Suspended']
+
+/** The statuses of the SIMs that a rule is attached to. */
+export const statusesOf = ({ status = PROVISIONED }: Match): readonly SimStatus[] =>
   status.map((label) => SimStatus[label])
 
 /** Splits a pattern once. @returns a function that matches a text as {@link fitsPattern} does, and allocates nothing */
@@ -65,10 +68,9 @@ function misfitOf(
 const isSame = (pattern: string, text: string): boolean => pattern === text
 
 function statusMisfit({ match }: Rule, { status }: MatchProperties): Misfit[] {
-  const statuses = statusesOf(match)
-  if (status === null || statuses.includes(status)) return []
-  const expected = statuses.map((one) => labelOf(SimStatus, one)).join(' or ')
-  return [{ field: 'status', expected, got: labelOf(SimStatus, status) }]
+  const { status: labels = PROVISIONED } = match
+  if (status === null || labels.some((label) => SimStatus[label] === status)) return []
+  return [{ field: 'status', expected: labels.join(' or '), got: labelOf(SimStatus, status) }]
 }
 
 /** Whether a rule may be attached to some subject of a tenant. */
