@@ -227,11 +227,12 @@ const seatsOf = ({ sims }: Estate, pool: PoolState) => sims.filter((sim) => seat
 function figuresOf({ sims }: Estate, pool: PoolState | null, cycle: Cycle): PoolFigures {
   const rows = sims.flatMap((sim) => {
     const used = within(sim, cycle).filter((one) => one.pool === pool)
-    const contributing = sim.pool === pool && sim.activeIn.has(cycle.key)
-    const isSeated = sim.pool === pool && sim.status !== SimStatus.Unprovisioned
+    const isMember = sim.pool === pool
+    const contributing = isMember && sim.activeIn.has(cycle.key)
+    const isSeated = isMember && sim.status !== SimStatus.Unprovisioned
     const usageBytes = Math.max(0, sumOf(used, 'bytes'))
     return isSeated || contributing || used.length > 0
-      ? [{ simId: sim.id, usageBytes, contributing, own: sim.pool === pool ? sim.own : null }]
+      ? [{ simId: sim.id, usageBytes, contributing, own: isMember ? sim.own : null }]
       : []
   })
   return poolFigures(pool?.tariff ?? null, rows)
