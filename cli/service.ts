@@ -169,6 +169,17 @@ const EXIT_CODES: Readonly<Record<number, ExitCode>> = {
   412: ExitCode.conflict,
 }
 
+/** Words of the interface, and the options of commands that have them. */
+const OPTIONS = [
+  ['ignoreUnknown=true', '--ignore-unknown'],
+  ['endsAt or lasts', '--until or --for'],
+  ['rule, simId, poolId, tag and level', '--rule, --sim, --pool and --tag'],
+] as const
+
+/** A text of the service, with the options of commands for the interface's words. */
+export const withOptions = (text: string): string =>
+  OPTIONS.reduce((said, [words, option]) => said.replaceAll(words, option), text)
+
 /**
  * Ends a command with the service's response, each wrong field on a line.
  *
@@ -180,7 +191,7 @@ export function refused(error: unknown): never {
   // A single wrong field is already in the message, with its field name before or after it.
   const faults = error.faults.filter((fault) => !message.includes(fault.slice(fault.indexOf(': ') + 2)))
   const exitCode = EXIT_CODES[status] ?? ExitCode.failure
-  throw new CommandFailure([message, ...faults].join('\n  '), exitCode, { cause: error })
+  throw new CommandFailure(withOptions([message, ...faults].join('\n  ')), exitCode, { cause: error })
 }
 
 /** The code of a problem; empty if the body is not a problem. */

@@ -8,7 +8,7 @@ import type { TenantFlags } from '../command.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { readInput } from '../files.ts'
 import { print } from '../print.ts'
-import { delivered, responseOf } from '../service.ts'
+import { delivered, responseOf, withOptions } from '../service.ts'
 import { table } from '../table.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -104,7 +104,7 @@ function listed(what: string, remarks: readonly Remark[], count: number): string
   if (count === 0) return []
   const some = remarks.slice(0, SHOWN)
   const head = count > some.length ? `${what}, the first ${some.length} of ${count}:` : `${what}:`
-  return ['', head, ...some.map(({ index, detail }) => `  record ${index}: ${detail}`)]
+  return ['', head, ...some.map(({ index, detail }) => `  record ${index}: ${withOptions(detail)}`)]
 }
 
 /** Cancels the queued change of a SIM, and prints the result. @throws CommandFailure with the service's response */

@@ -58,6 +58,14 @@ test('a silence may hold at times of the week', async () => {
   expect(lines.join('\n')).toContain('rule sim-* at 00:00–24:00 on Sat, Sun (UTC)')
 })
 
+test.each([
+  ['no end', { rule: 'sim-*' }, 'got neither, expected --until or --for'],
+  ['nothing to silence', { for: 'P1D' }, 'got none of --rule, --sim, --pool and --tag, expected at least one'],
+])('a silence of %s is refused by the options', async (_, given, message) => {
+  const added = addSilence(command.settings, { ...ours(), ...given, reason: 'Nobody is there' })
+  await expect(added).rejects.toThrow(message)
+})
+
 describe('mails', () => {
   test('shows what a mail says, and sends it again', async () => {
     const body = { subject: 'Over', text: 'It is over.', html: '<p>It is over.</p>', headers: { 'X-A': 'b' } }

@@ -93,8 +93,10 @@ describe('sims import', () => {
     ['another ending', 'sims.xlsx', 2, 'expected a file that ends in .csv'],
     ['no file', 'missing.csv', 3, 'cannot be read'],
     ['a column that is none', 'wrong.csv', 2, 'did you mean iccid?'],
+    ['an unknown column', 'unknown.csv', 2, 'or --ignore-unknown to pass it over'],
   ])('refuses %s', async (_, name, exitCode, message) => {
     if (name === 'wrong.csv') await aFile(name, 'icid\n1\n')
+    if (name === 'unknown.csv') await aFile(name, 'iccid,hue\n1,red\n')
     const file = join(command.folder, name)
     const failure = await failureOf(importSimFile(command.settings, file, { tenant: harness.tenant.id }))
 
