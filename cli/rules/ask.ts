@@ -6,21 +6,14 @@ import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
 import { loadRuleSet } from '../../rules/load/load-rule-set.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
-import { printAnswer } from '../output.ts'
+import type { OutputFlags } from '../output.ts'
 import { lineOfFault } from './check.ts'
 
 /** Options of every change. */
-export interface ChangeFlags {
+export interface ChangeFlags extends OutputFlags {
   readonly reason?: string
   /** Version required in force before the change. */
   readonly expect?: number
-  /** Default: text. */
-  readonly output?: 'text' | 'json'
-}
-
-/** Prints the result of a change: the service's answer, or words. */
-export function printChange<T extends object>({ output }: ChangeFlags, answer: T, words: (answer: T) => string): void {
-  printAnswer({ output: output ?? 'text' }, answer, (given) => [words(given)])
 }
 
 /** A request's description of a change: its author, and the options. */

@@ -6,7 +6,8 @@ import { counted } from '../../domain/quantity.ts'
 import type { ChangedRules } from '../../domain/rules/rule-change.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askOnce } from '../ask-service.ts'
-import { type ChangeFlags, changeBody, filesIn, printChange } from './ask.ts'
+import { printAnswer } from '../output.ts'
+import { type ChangeFlags, changeBody, filesIn } from './ask.ts'
 
 /**
  * Puts the rule files of a folder in force: all of them, or none.
@@ -18,11 +19,11 @@ export async function loadRules(settings: Settings, folder: string, flags: Chang
   const files = await filesIn(folder || settings.RULES_DIR)
   const body = { files, ...changeBody(flags) }
   const loaded = await askOnce(settings, (service) => service.POST('/internal/rules', { body }))
-  printChange(flags, loaded, ({ version, changed }) =>
+  printAnswer(flags, loaded, ({ version, changed }) => [
     changed
       ? `version ${version} is in force: ${counted(files.length, 'file')}; every subject is evaluated anew`
       : `version ${version} with these files (${files.length}) was in force already`,
-  )
+  ])
 }
 
 /** Brings in the rule files of a folder, without putting them in force. @throws CommandFailure with every fault */
@@ -31,12 +32,9 @@ export async function pushRules(settings: Settings, folder: string, flags: Chang
   const files = await filesIn(folder || settings.RULES_DIR)
   const body = { files, ...changeBody(reason === undefined ? {} : { reason }) }
   const pushed = await askOnce(settings, (service) => service.POST('/internal/rules/versions', { body }))
-  printChange(
-    flags,
-    pushed,
-    ({ version }) =>
-      `version ${version}: ${counted(files.length, 'file')}, not in force; "npx simherd rules activate ${version}" does that`,
-  )
+  printAnswer(flags, pushed, ({ version }) => [
+    `version ${version}: ${counted(files.length, 'file')}, not in force; "npx simherd rules activate ${version}" does that`,
+  ])
 }
 
 /** Puts a version in force. */
@@ -60,9 +58,10 @@ export async function rollBack(settings: Settings, flags: RollbackFlags): Promis
 
 /** Prints the version in force after a change of the rules. */
 export const printChanged = (flags: ChangeFlags, changed: ChangedRules): void =>
-  printChange(flags, changed, changeWords)
+  printAnswer(flags, changed, changeLines)
 
-const changeWords = ({ version, changed }: ChangedRules): string =>
+const changeLines = ({ version, changed }: ChangedRules): string[] => [
   changed
     ? `version ${version} is in force; every subject is evaluated anew`
-    : `version ${version} was in force already`
+    : `version ${version} was in force already`,
+]
