@@ -106,11 +106,24 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: 'a UUID',
 }
 
+/** The values that a schema enumerates; none if it is no enumeration. */
+export function enumerated(schema: unknown): readonly unknown[] {
+  const { enum: allowed }: { readonly enum?: unknown } = Object(schema)
+  return Array.isArray(allowed) ? allowed : []
+}
+
+/** What a schema expects as a whole: the words or codes that it enumerates, or its description. */
+export function schemaText(schema: unknown): string {
+  const { description }: { readonly description?: unknown } = Object(schema)
+  const allowed = enumerated(schema)
+  if (allowed.length > 0) return oneOfValues(allowed, description)
+  return typeof description === 'string' ? description : 'another value'
+}
+
 function expectedText({ keyword, params, schema }: SchemaFault): string {
-  const { enum: allowed, description }: { readonly enum?: unknown; readonly description?: unknown } = Object(schema)
-  if (keyword === 'enum' || (keyword === 'type' && Array.isArray(allowed))) {
-    return wordsOf(Array.isArray(allowed) ? allowed : [params.allowedValues].flat(), description)
-  }
+  const isEnumerated = enumerated(schema).length > 0
+  if (keyword === 'enum' && !isEnumerated) return oneOfValues([params.allowedValues].flat())
+  if (keyword === 'type' && isEnumerated) return schemaText(schema)
   const limit = LIMITS[keyword]?.(Number(params.limit))
   if (limit !== undefined) return limit
   if (keyword === 'type') return oneOfTexts([params.type].flat().map((type) => TYPES[String(type)] ?? String(type)))
@@ -119,11 +132,11 @@ function expectedText({ keyword, params, schema }: SchemaFault): string {
   }
   if (keyword === 'const') return JSON.stringify(params.allowedValue)
   if (keyword === 'uniqueItems') return 'each item once'
-  return typeof description === 'string' ? description : 'another value'
+  return schemaText(schema)
 }
 
-/** The words or codes of an enumeration. The description of a code's schema has its labels (domain/codes.ts). */
-function wordsOf(allowed: readonly unknown[], description: unknown): string {
+/** Words or codes, as alternatives. The description of a code's schema has its labels (domain/codes.ts). */
+function oneOfValues(allowed: readonly unknown[], description?: unknown): string {
   const labels = new Map(
     [...String(description).matchAll(/(\d+) = ([^,]+)/g)].map(([, code = '', label = '']) => [code, label]),
   )
@@ -136,4 +149,4 @@ function wordsOf(allowed: readonly unknown[], description: unknown): string {
 const ALTERNATIVES = new Intl.ListFormat('en-GB', { type: 'disjunction' })
 
 /** Alternatives: `0, 1 or 2`. */
-export const oneOfTexts = (texts: readonly string[]): string => ALTERNATIVES.format(texts)
+const oneOfTexts = (texts: readonly string[]): string => ALTERNATIVES.format(texts)

@@ -2,18 +2,10 @@
 import { type TSchema, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { didYouMean } from '../../domain/did-you-mean.ts'
-import { oneOfTexts } from '../../domain/schema-fault.ts'
+import { enumerated, schemaText } from '../../domain/schema-fault.ts'
 import { below, isRecord, type Report } from './faults.ts'
 
-/** The words that a schema allows, if it is an enumeration; otherwise none. */
-const wordsOf = (schema: TSchema): string[] =>
-  'enum' in schema && Array.isArray(schema.enum) ? schema.enum.filter((word) => typeof word === 'string') : []
-
-function described(schema: TSchema): string {
-  const words = wordsOf(schema)
-  if (words.length > 0) return oneOfTexts(words)
-  return 'description' in schema && typeof schema.description === 'string' ? schema.description : 'another value'
-}
+const wordsOf = (schema: TSchema): string[] => enumerated(schema).filter((word) => typeof word === 'string')
 
 /** Reports faults against the schema. @returns whether there are none */
 export function checkShape(schema: TSchema, value: unknown, pointer: string, report: Report): boolean {
@@ -32,7 +24,7 @@ export function checkShape(schema: TSchema, value: unknown, pointer: string, rep
   }
   if (Value.Check(schema, value)) return true
   const hint = typeof value === 'string' ? didYouMean(value, wordsOf(schema)) : undefined
-  report(pointer, value, described(schema), hint)
+  report(pointer, value, schemaText(schema), hint)
   return false
 }
 
@@ -49,7 +41,7 @@ function checkFields(
   const fit = Object.entries(properties).map(([key, schema]) => {
     if (Object.hasOwn(value, key)) return checkShape(schema, value[key], below(pointer, key), report)
     if (Type.IsOptional(schema)) return true
-    report(below(pointer, key), undefined, described(schema))
+    report(below(pointer, key), undefined, schemaText(schema))
     return false
   })
   return strangers.length === 0 && fit.every(Boolean)
