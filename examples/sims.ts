@@ -24,7 +24,12 @@ export interface Device {
   readonly silentAfterDays: number | null
   /** The SIM moves to another device this many days after the month's start. */
   readonly swap: { readonly afterDays: number; readonly imei: string } | null
+  /** When it is abroad; null: never. */
+  readonly trip: Trip | null
 }
+
+/** Days after the start of the month: its first, and the one that it is back. */
+export type Trip = readonly [fromDays: number, toDays: number]
 
 export interface EstateSim extends NewSim {
   readonly imsi: string
@@ -57,6 +62,7 @@ interface Group {
   readonly silent: readonly number[]
   readonly exempt?: boolean
   readonly swaps?: number
+  readonly trips?: readonly Trip[]
   readonly ownTariff?: { readonly key: string; readonly count: number }
 }
 
@@ -95,6 +101,11 @@ const GROUPS: readonly Group[] = [
     silent: [9],
     exempt: true,
     swaps: 1,
+    trips: [
+      [2, 4],
+      [6, 9],
+      [11, 18],
+    ],
   },
   {
     pool: 'lamps',
@@ -173,6 +184,7 @@ function deviceOf(group: Group, role: number, serial: number, dice: Random): Dev
   const multiple = group.over[role]
   const silentAfterDays = multiple === undefined ? (group.silent[role - group.over.length] ?? null) : null
   const specials = group.over.length + group.silent.length
+  const swapped = specials + (group.swaps ?? 0)
   const [least, most] = group.usual
   // Squared: many devices use little, few come near the highest.
   const usual = least + (most - least) * dice.unit() * dice.unit()
@@ -184,9 +196,10 @@ function deviceOf(group: Group, role: number, serial: number, dice: Random): Dev
     runawayAfterDays: multiple === undefined ? null : runawayDay(dice, multiple),
     silentAfterDays,
     swap:
-      role >= specials && role < specials + (group.swaps ?? 0)
+      role >= specials && role < swapped
         ? { afterDays: dice.whole(12, 18), imei: imeiOf(`00101399${padded(serial, 6)}`) }
         : null,
+    trip: group.trips?.[role - swapped] ?? null,
   }
 }
 

@@ -10,7 +10,9 @@ import { type Random, random } from './random.ts'
 import { PROFILES, type Profile, timeOfDay } from './rhythm.ts'
 
 /** The columns of a usage file, in their order. `POST /internal/usage` reads them. */
-const USAGE_COLUMNS = ['recordId', 'iccid', 'at', 'bytesUp', 'bytesDown', 'voiceSeconds', 'smsCount', 'imei'] as const
+const USAGE_COLUMNS = 'recordId iccid at bytesUp bytesDown voiceSeconds smsCount sessions imei country mccMnc'.split(
+  ' ',
+)
 
 export interface UsageRecord {
   readonly recordId: string
@@ -21,7 +23,11 @@ export interface UsageRecord {
   readonly bytesDown: number
   readonly voiceSeconds: number
   readonly smsCount: number
+  /** Data sessions begun. */
+  readonly sessions: number
   readonly imei: string
+  readonly country: string
+  readonly mccMnc: string
 }
 
 export interface UsageInput {
@@ -42,6 +48,10 @@ const RUNAWAY_RECORDS = 2
 const RUNAWAY_BYTES = 9
 /** Most that a single record's weight may be, as a multiple of the lightest, before the runaway factor. */
 const HEAVIEST = 20
+
+/** Networks of the test network's country code, 001. */
+const AT_HOME = { country: 'DE', mccMnc: '00101' }
+const ABROAD = { country: 'FR', mccMnc: '00102' }
 
 /** A record before the month's bytes are distributed. */
 interface Draft {
@@ -98,6 +108,12 @@ function swapped(drafts: readonly Draft[], sim: EstateSim, startsAt: number): Dr
   }))
 }
 
+function placeOf({ sim, at }: Draft, startsAt: number) {
+  const { trip } = sim.device
+  const days = (at - startsAt) / DAY_MS
+  return trip !== null && days >= trip[0] && days < trip[1] ? ABROAD : AT_HOME
+}
+
 function monthOf(sim: EstateSim, { seed, cycle }: UsageInput): Draft[] {
   const dice = random(seed, 'usage', sim.iccid)
   const { silentAfterDays, runawayAfterDays } = sim.device
@@ -144,7 +160,10 @@ export function* generateUsage(input: UsageInput): Iterable<UsageRecord> {
         bytesDown: draft.bytesDown,
         voiceSeconds: draft.voiceSeconds,
         smsCount: draft.smsCount,
+        // More data takes more sessions.
+        sessions: Math.round(Math.sqrt(draft.weight)),
         imei: draft.imei,
+        ...placeOf(draft, startsAt),
       },
     }))
   const deliveries = inTime.flatMap(({ draft, record }) => [
@@ -156,4 +175,4 @@ export function* generateUsage(input: UsageInput): Iterable<UsageRecord> {
 
 /** Records as a CSV file: a header, then one line each, all ended by a line feed. */
 export const usageCsv = (records: Iterable<UsageRecord>): string =>
-  stringify([...records], { header: true, columns: [...USAGE_COLUMNS] })
+  stringify([...records], { header: true, columns: USAGE_COLUMNS })

@@ -13,9 +13,9 @@ const poolOf = new Map(estate.sims.map(({ iccid, pool }) => [iccid, pool ?? 'non
 const CHUNK = 1000
 
 const sent = lines.map(({ text }) => {
-  const [recordId, iccid, at, up, down, voice, sms, imei] = text.split(',')
-  const [bytesUp, bytesDown, voiceSeconds, smsCount] = [up, down, voice, sms].map(Number)
-  return { recordId, iccid, at, bytesUp, bytesDown, voiceSeconds, smsCount, imei }
+  const [recordId, iccid, at, up, down, voice, sms, begun, imei, country, mccMnc] = text.split(',')
+  const [bytesUp, bytesDown, voiceSeconds, smsCount, sessions] = [up, down, voice, sms, begun].map(Number)
+  return { recordId, iccid, at, bytesUp, bytesDown, voiceSeconds, smsCount, sessions, imei, country, mccMnc }
 })
 
 /** Sends records in chunks, one after the other. */

@@ -27,7 +27,7 @@ describe('the usage of the demonstration', () => {
     const lines = gunzipSync(first.bytes).toString().trimEnd().split('\n')
 
     expect(second).toEqual(first)
-    expect(lines[0]).toBe('recordId,iccid,at,bytesUp,bytesDown,voiceSeconds,smsCount,imei')
+    expect(lines[0]).toBe('recordId,iccid,at,bytesUp,bytesDown,voiceSeconds,smsCount,sessions,imei,country,mccMnc')
     expect(lines).toHaveLength(51)
   })
 })

@@ -9,7 +9,9 @@ export interface Line {
   readonly iccid: string
   readonly at: number
   readonly bytes: number
+  readonly sessions: number
   readonly imei: string
+  readonly country: string
   readonly text: string
 }
 
@@ -20,8 +22,9 @@ export function linesOf(csv: string): Line[] {
     .split('\n')
     .slice(1)
     .map((text) => {
-      const [id = '', iccid = '', at = '', up, down, , , imei = ''] = text.split(',')
-      return { id, iccid, at: Date.parse(at), bytes: Number(up) + Number(down), imei, text }
+      const [id = '', iccid = '', at = '', up, down, , , sessions, imei = '', country = ''] = text.split(',')
+      const amounts = { bytes: Number(up) + Number(down), sessions: Number(sessions) }
+      return { id, iccid, at: Date.parse(at), ...amounts, imei, country, text }
     })
 }
 

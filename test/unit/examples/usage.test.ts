@@ -55,13 +55,38 @@ describe('the shipped usage file', () => {
   })
 
   test('has the ingest columns and about 50,000 records', () => {
-    expect(csv.split('\n', 1)).toEqual(['recordId,iccid,at,bytesUp,bytesDown,voiceSeconds,smsCount,imei'])
+    expect(csv.split('\n', 1)).toEqual([
+      'recordId,iccid,at,bytesUp,bytesDown,voiceSeconds,smsCount,sessions,imei,country,mccMnc',
+    ])
     expect(lines.length).toBeGreaterThan(45_000)
     expect(lines.length).toBeLessThan(55_000)
     expect(csv.length).toBeLessThan(6_000_000)
     expect(
-      lines.find(({ text }) => !/^r\d{6},89\d{17},2026-10-\d\dT\d\d:\d\d:\d\dZ,\d+,\d+,\d+,\d+,\d{15}$/.test(text)),
+      lines.find(
+        ({ text }) =>
+          !/^r\d{6},89\d{17},2026-10-\d\dT\d\d:\d\d:\d\dZ,\d+,\d+,\d+,\d+,\d+,\d{15},(DE,00101|FR,00102)$/.test(text),
+      ),
     ).toBeUndefined()
+  })
+
+  test('has sessions in every record, and more in larger ones', () => {
+    const sorted = records.toSorted((a, b) => a.bytes - b.bytes)
+    const sum = (of: typeof records) => of.reduce((acc, { sessions }) => acc + sessions, 0)
+
+    expect(records.filter(({ sessions }) => sessions < 1)).toEqual([])
+    expect(sum(sorted.slice(-5000))).toBeGreaterThan(2 * sum(sorted.slice(0, 5000)))
+  })
+
+  test('takes three vans abroad and back', () => {
+    const abroad = Map.groupBy(
+      records.filter(({ country }) => country === 'FR'),
+      ({ iccid }) => iccid,
+    )
+    const travelled = estate.sims.filter(({ device }) => device.trip !== null)
+
+    expect(travelled.map(({ pool }) => pool)).toEqual(['vans', 'vans', 'vans'])
+    expect(new Set(abroad.keys())).toEqual(new Set(travelled.map(({ iccid }) => iccid)))
+    for (const { iccid } of travelled) expect(records.findLast((record) => record.iccid === iccid)?.country).toBe('DE')
   })
 
   test('covers its month and nothing outside it', () => {
