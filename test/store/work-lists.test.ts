@@ -126,6 +126,6 @@ describe('claimShard', () => {
 
     const shards = await rows(sql<{ kind: number; at: Date }>`
       select subject_kind as kind, next_at as at from watch_shards order by 1`)
-    expect(shards.filter(({ at }) => at.getTime() <= store.now).map(({ kind }) => kind)).toEqual([2, 3])
+    expect(shards.filter(({ at }) => at.getTime() <= store.now).map(({ kind }) => kind)).toEqual([2, 3, 4])
   })
 })

@@ -77,7 +77,7 @@ describe('the sweep of cycle boundaries', () => {
     store.now = BOUNDARY
 
     expect(before).toBe(0)
-    expect(await dueShards(estate)).toBe(3)
+    expect(await dueShards(estate)).toBe(4)
     expect(await estate.rows(sql`select from cycle_openings`)).toEqual([])
   })
 

@@ -150,7 +150,7 @@ const others = (count: number) => `
     select 'key-' || id, id, 'key', '{read}', '\\x00', '${MADE_AT.toISOString()}' from made
   )
   insert into watch_shards (tenant_id, subject_kind, from_id, next_at)
-  select id, kind, 0, '2027-01-01' from made, generate_series(1, 3) kind`
+  select id, kind, 0, '2027-01-01' from made, generate_series(1, 4) kind`
 
 /** Makes SIMs, opens the cycles as the service does, and adds what comes about in months. */
 export async function fill(

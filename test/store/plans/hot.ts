@@ -206,7 +206,7 @@ export const HOT: Readonly<Record<string, Work>> = {
   'a look at all, a shard at a time': async (estate) => {
     const { harness, tenant } = estate
     await asTenant(estate, lookAtAll)
-    for (let shard = 0; shard < 3; shard++)
+    for (let shard = 0; shard < 4; shard++)
       await sweepSubjects(harness.store, evaluationOptions(), tenant.id, { most: FEW })
     await sql`delete from watch_shards where tenant_id = ${tenant.id} and (from_id > 0 or subject_kind < 3)`.execute(
       harness.root,
