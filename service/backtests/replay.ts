@@ -10,7 +10,7 @@ import { mayOpen } from '../../domain/tickets/decisions.ts'
 import { bucketMs } from '../../domain/time/cycle.ts'
 import { factsOf } from '../../rules/facts.ts'
 import { neededToTell } from '../../rules/facts-needed.ts'
-import { loadStoredRules } from '../../rules/load/load-rule-set.ts'
+import type { Rule } from '../../rules/rule.ts'
 import { notePoolChanged } from '../../store/changed.ts'
 import { markDue } from '../../store/due.ts'
 import { lookAtAll } from '../../store/shards.ts'
@@ -96,9 +96,6 @@ export async function replay(db: Db, question: ReplayQuestion, options: ReplayOp
   const { tenantId, billingCycle, startsAt, endsAt, rules } = question
   // The end belongs to the next cycle.
   const [from, until] = [new Date(startsAt), new Date(endsAt - 1)]
-  const lookBackMs = (await readAverages(question)) ? AVERAGE_BACK_MS : LOOK_BACK_MS
-  const usageFrom = new Date(startsAt - Math.max(lookBackMs, endsAt - startsAt))
-  const span: ReplaySpan = { from, until, usageFrom, bucketMs: bucketMs(billingCycle) }
   const store: PlayedStore = {
     db,
     now: startsAt,
@@ -108,6 +105,14 @@ export async function replay(db: Db, question: ReplayQuestion, options: ReplayOp
     slow: true,
   }
   await makeTemporaryTables(db)
+  const readRules = rulesInForce()
+  const inForce = await inTenant(store, tenantId, async (tx) => {
+    await fillRules(tx, rules, from)
+    return readRules(tx)
+  })
+  const lookBackMs = readAverages(inForce.rules, tenantId) ? AVERAGE_BACK_MS : LOOK_BACK_MS
+  const usageFrom = new Date(startsAt - Math.max(lookBackMs, endsAt - startsAt))
+  const span: ReplaySpan = { from, until, usageFrom, bucketMs: bucketMs(billingCycle) }
   const real = withLongTimeout(readOnly({ ...store, isReplay: false }))
   const of = await inTenant(real, tenantId, async (tx) => {
     const records = await countPast(tx, span)
@@ -117,11 +122,10 @@ export async function replay(db: Db, question: ReplayQuestion, options: ReplayOp
         `got ${records} usage records, expected ${MOST_RECORDS} at most: take fewer cycles`,
       )
     await fillTables(tx, span)
-    await fillRules(tx, rules, from)
     return records
   })
   await analyzeTemporaryTables(db)
-  const evaluation = { ...options.evaluation, rules: rulesInForce() }
+  const evaluation = { ...options.evaluation, rules: readRules }
   const player = openPlayer(store, tenantId, { evaluation, mailer: { render: options.render, send } })
   const undecided = { records: 0, tickets: 0, settings: 0 }
   const last = { receivedAt: from, recordId: '\u{10FFFF}', at: 0 }
@@ -141,8 +145,7 @@ export async function replay(db: Db, question: ReplayQuestion, options: ReplayOp
   return { records: of, undecided }
 }
 
-async function readAverages({ tenantId, rules: { files } }: ReplayQuestion): Promise<boolean> {
-  const { rules } = await loadStoredRules(files)
+function readAverages(rules: readonly Rule[], tenantId: string): boolean {
   const needed = neededToTell(rules, tenantId).sim
   return [...factsOf('sim').values()].some(({ name, over }) => over === 'average' && needed.has(name))
 }
