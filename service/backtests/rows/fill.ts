@@ -134,17 +134,17 @@ async function fillUsage(tx: TenantTx, { from, usageFrom, bucketMs }: ReplaySpan
     select ${tenantId}::text, s.id, coalesce(u.last_at, g.last_seen_at, ${usageFrom}), coalesce(u.imei, d.imei, g.imei, ''),
            coalesce(u.imei_at, d.at, g.imei_seen_at), coalesce(g.previous_imei, ''), coalesce(d.n, 0), d.recorded_at,
            coalesce(u.country, g.country), coalesce(u.mcc_mnc, g.mcc_mnc), coalesce(u.rat, g.rat),
-           coalesce(u.place_at, g.place_seen_at), coalesce(u.country_changed_at, g.country_changed_at)
+           coalesce(u.place_at, g.place_seen_at), coalesce(c.changed_at, g.country_changed_at)
       from pg_temp.sims s
       left join (select sim_id, max(at) as last_at, max(at) filter (where imei is not null) as imei_at,
                         ${newest('imei')} as imei, ${newest('country')} as country, ${newest('mcc_mnc')} as mcc_mnc,
                         ${newest('rat')} as rat,
-                        max(at) filter (where coalesce(country, mcc_mnc, rat) is not null) as place_at,
-                        max(received_at) filter (where country <> country_before) as country_changed_at
-                   from (select *, case when country is not null then
-                                     lag(country) over (partition by sim_id, country is null order by at) end as country_before
-                           from pg_temp.usage_records) r
-                  group by sim_id) u on u.sim_id = s.id
+                        max(at) filter (where coalesce(country, mcc_mnc, rat) is not null) as place_at
+                   from pg_temp.usage_records group by sim_id) u on u.sim_id = s.id
+      left join (select sim_id, max(received_at) as changed_at
+                   from (select sim_id, received_at, country, lag(country) over (partition by sim_id order by at) as before
+                           from pg_temp.usage_records where country is not null) r
+                  where country <> before group by sim_id) c on c.sim_id = s.id
       left join lateral (select n, imei, at, recorded_at from pg_temp.device_changes
                           where tenant_id = ${tenantId} and sim_id = s.id order by n desc limit 1) d on true
       left join public.sim_sightings g
