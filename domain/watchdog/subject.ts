@@ -1,4 +1,5 @@
 /** Subjects of rules: a SIM, a pool, the tenant, or the SIMs whose tags fit a pattern together. */
+import { ServiceError } from '../errors.ts'
 
 export const SUBJECT_KINDS = ['sim', 'pool', 'tenant', 'tag'] as const
 export type SubjectKind = (typeof SUBJECT_KINDS)[number]
@@ -14,6 +15,18 @@ export interface SubjectIds {
   readonly simId?: number | null | undefined
   readonly poolId?: number | null | undefined
   readonly tagId?: number | null | undefined
+}
+
+/**
+ * Checks that a request names one subject at most, or an entry of the log in its place.
+ *
+ * @throws ServiceError `invalid_request`
+ */
+export function checkOneNamed(ids: SubjectIds & { readonly entryId?: number | undefined }): void {
+  const given = Object.entries(ids).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  if (given.length < 2) return
+  const got = given.join(' and ')
+  throw new ServiceError('invalid_request', `got ${got}, expected one of them, or none for the tenant`)
 }
 
 /** The SIM, pool or tag of an id; without any, the tenant. */

@@ -2,7 +2,7 @@
 
 import type { AlertNamed } from '../../domain/alerts/alert.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { subjectNamed } from '../../domain/watchdog/subject.ts'
+import { checkOneNamed, subjectNamed } from '../../domain/watchdog/subject.ts'
 import { isFiring } from '../../rules/alerts/alert-state.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -16,12 +16,7 @@ import { loadAlerts, lockAlerts, saveAlerts } from './rows/alerts.ts'
  * @throws ServiceError `invalid_request`, `alert_not_found`
  */
 export async function acknowledgeAlert(tx: TenantTx, { rule, ...named }: AlertNamed, cycle?: string): Promise<void> {
-  const given = Object.keys(named)
-  if (given.length > 1)
-    throw new ServiceError(
-      'invalid_request',
-      `got ${given.join(' and ')}, expected one of them, or none for the tenant`,
-    )
+  checkOneNamed(named)
   await lockAlerts(tx)
   const subject = subjectNamed(named)
   const stored = await loadAlerts(tx, [subject], [cycle ?? (await runningCycle(tx)).key, ''])

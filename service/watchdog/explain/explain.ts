@@ -1,7 +1,7 @@
 /** Explains why rules fired or did not: of an entry of the log at its time, or of a subject now. */
 import { ServiceError } from '../../../domain/errors.ts'
 import type { ExplainedRule, ExplainQuery, Explanation } from '../../../domain/rules/explanation.ts'
-import { type Subject, subjectNamed } from '../../../domain/watchdog/subject.ts'
+import { checkOneNamed, type Subject, subjectNamed } from '../../../domain/watchdog/subject.ts'
 import { TELLING_KINDS, tagOfKey } from '../../../rules/alerts/keys.ts'
 import { comparisonsOf } from '../../../rules/explain/words.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
@@ -23,12 +23,7 @@ import { enforcedBy, readFollowed, shownEntry } from './read-followed.ts'
  */
 export function explain(tx: TenantTx, query: ExplainQuery, rules: ReadRules): Promise<Explanation> {
   const { entryId, rule, ...named } = query
-  const given = Object.entries({ entryId, ...named }).flatMap(([name, value]) => (value === undefined ? [] : [name]))
-  if (given.length > 1)
-    throw new ServiceError(
-      'invalid_request',
-      `got ${given.join(' and ')}, expected one of them, or none for the tenant`,
-    )
+  checkOneNamed({ entryId, ...named })
   if (entryId === undefined) return explainSubject(tx, subjectNamed(named), rule, rules)
   if (rule !== undefined)
     throw new ServiceError('invalid_request', 'got entryId and rule; an entry is of its own rule: leave rule out')
