@@ -11,11 +11,14 @@ export interface TagRow extends TagFactRow {
   readonly id: number
 }
 
-/** Adds patterns that are not known yet. */
+/** Adds patterns that are not known yet. Writes nothing, and takes no id, if all are. */
 export async function notePatterns(tx: TenantTx, patterns: readonly string[]): Promise<void> {
   if (patterns.length === 0) return
   await sql`
-    insert into tag_patterns (pattern) select * from unnest(${[...patterns]}::text[]) order by 1
+    insert into tag_patterns (pattern)
+    select pattern from unnest(${[...patterns]}::text[]) as p(pattern)
+     where not exists (select from tag_patterns t where t.tenant_id = ${mine} and t.pattern = p.pattern)
+     order by pattern
     on conflict do nothing`.execute(tx.q)
 }
 
@@ -40,9 +43,8 @@ export async function knownTag(tx: TenantTx, id: number): Promise<string> {
   return pattern
 }
 
+/** The patterns of some ids, by id. */
 export async function tagPatterns(tx: TenantTx, ids: readonly number[]): Promise<Map<number, string>> {
-  if (ids.length === 0) return new Map()
-  const { rows } = await sql<{ id: number; pattern: string }>`
-    select id, pattern from tag_patterns where id = any(${[...ids]}::bigint[])`.execute(tx.q)
-  return new Map(rows.map(({ id, pattern }) => [id, pattern]))
+  const rows = await tagRows(tx, { ids })
+  return new Map(rows.map(({ id, tag }) => [id, tag]))
 }
