@@ -57,6 +57,10 @@ export function modeOf(subject: SubjectFacts): WatchdogMode {
   }
 }
 
+/** The mode of a SIM or a pool; null for subjects that have none. */
+export const ownModeOf = (subject: SubjectFacts): WatchdogMode | null =>
+  'poolId' in subject.row ? modeOf(subject) : null
+
 /** In an ended cycle a SIM that has been unprovisioned since counts as Active: it was, where it used something. */
 const statusAt = ({ status }: SimRow, { isEnded }: Pick<Moment, 'isEnded'>): SimStatus =>
   isEnded && status === SimStatus.Unprovisioned ? SimStatus.Active : status

@@ -6,7 +6,7 @@ import type { Evaluation } from '../../rules/alerts/decide-all.ts'
 import type { Permission } from '../../rules/alerts/permission.ts'
 import { lastingMs } from '../../rules/alerts/phases.ts'
 import type { Quiet } from '../../rules/alerts/quiet.ts'
-import { modeOf } from '../../rules/alerts/subject.ts'
+import { ownModeOf } from '../../rules/alerts/subject.ts'
 import type { LeafExplanation } from '../../rules/engine/evaluate-subject.ts'
 import { leavesOn } from '../../rules/explain/leaves.ts'
 import type { Facts } from '../../rules/facts.ts'
@@ -58,7 +58,7 @@ export function groundsOf(one: Evaluation, { moment, enforcementEnabled }: Evalu
     at: moment.at,
     label: one.about.label,
     stage,
-    mode: 'poolId' in subject.row ? modeOf(subject) : null,
+    mode: ownModeOf(subject),
     isMet: met,
     error,
     clear: rule.clear === null ? null : { isMet: clear, leaves: leavesOn(rule.clear, rule.subject, facts) },

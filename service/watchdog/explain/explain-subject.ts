@@ -9,7 +9,15 @@ import type { Subject } from '../../../domain/watchdog/subject.ts'
 import { type StoredAlert, scopesAt } from '../../../rules/alerts/alert-state.ts'
 import { decideAll, type Evaluation } from '../../../rules/alerts/decide-all.ts'
 import { keyOfMark } from '../../../rules/alerts/keys.ts'
-import { isWatched, matchedOf, modeOf, NOUNS, type SubjectFacts, subjectKey } from '../../../rules/alerts/subject.ts'
+import {
+  isWatched,
+  matchedOf,
+  modeOf,
+  NOUNS,
+  ownModeOf,
+  type SubjectFacts,
+  subjectKey,
+} from '../../../rules/alerts/subject.ts'
 import { evaluateSubject } from '../../../rules/engine/evaluate-subject.ts'
 import { misfitsOf } from '../../../rules/engine/match.ts'
 import { leavesOn } from '../../../rules/explain/leaves.ts'
@@ -64,7 +72,7 @@ export async function explainSubject(
     subject,
     batch,
     facts,
-    mode: facts !== undefined && 'poolId' in facts.row ? modeOf(facts) : null,
+    mode: facts === undefined ? null : ownModeOf(facts),
     evaluations: await evaluationsOf(tx, batch, stored),
     alerts: new Map(stored.map((alert) => [alert.rule, alert])),
     isOpen,
