@@ -24,7 +24,6 @@ import { readAnswers } from './guard-firing.ts'
 import {
   alertsOfSharedPools,
   readPools,
-  readSims,
   readSituation,
   readSubjects,
   readTags,
@@ -96,10 +95,11 @@ export async function lookAtRange(
   options: EvaluationOptions,
 ): Promise<LookedAtRange> {
   const look = await begin(tx, options)
-  if (range.kind === 'sim') return lookAtSims(look, range, page)
+  const { kind } = range
+  if (kind === 'sim') return lookAtSims(look, range, page)
   const { situation } = look
   const size = Math.min(range.most, page)
-  const read = await readRange(tx, situation, { ...range, most: size + 1 })
+  const read = await readRange(tx, situation, kind, { ...range, most: size + 1 })
   const subjects = read.slice(0, size)
   const found = looked(look, await judge(look, subjects, []), read[size]?.id ?? null)
   return { ...found, passed: subjects.length, left: [] }
@@ -108,11 +108,10 @@ export async function lookAtRange(
 const readRange = (
   tx: TenantTx,
   situation: Situation,
-  range: Range & { readonly kind: SubjectKind },
+  kind: Exclude<SubjectKind, 'sim'>,
+  range: Range,
 ): Promise<readonly SubjectFacts[]> => {
-  switch (range.kind) {
-    case 'sim':
-      return readSims(tx, situation, range, NO_FACTS)
+  switch (kind) {
     case 'pool':
       return readPools(tx, situation, range, NO_FACTS)
     case 'tag':
