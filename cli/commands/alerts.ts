@@ -28,27 +28,25 @@ interface AlertFlags extends MatchFlags {
   readonly tag?: number
 }
 
+/** The subject that options name. */
+const idsOf = ({ sim, pool, tag }: AlertFlags) => dropUndefined({ simId: sim, poolId: pool, tagId: tag })
+
 /** Lists pending and firing alerts. */
 export const listAlerts = forTenant(async (service, flags: AlertFlags) => {
-  const { rule, sim, pool, tag } = flags
-  const query = {
-    page: 1,
-    pageSize: SHOWN,
-    ...dropUndefined({ rule, simId: sim, poolId: pool, tagId: tag }),
-  }
+  const { rule } = flags
+  const query = { page: 1, pageSize: SHOWN, ...dropUndefined({ rule }), ...idsOf(flags) }
   const found = await responseOf(service.GET('/internal/alerts', { params: { query } }))
   printAnswer(flags, found, ({ data, pagination }) => alertLines(data, pagination.totalItems))
 })
 
 /** Shows one alert. @throws CommandFailure if it is neither pending nor firing */
 export const showAlert = forTenantOn(async (service, rule: string, flags: AlertFlags) => {
-  const { sim, pool, tag, tenant } = flags
-  const query = { rule, ...dropUndefined({ simId: sim, poolId: pool, tagId: tag }) }
+  const query = { rule, ...idsOf(flags) }
   const { data } = await responseOf(service.GET('/internal/alerts', { params: { query } }))
   const { kind } = subjectNamed(query)
   const alert = data.find(({ subject }) => subject.kind === kind)
   if (alert === undefined) {
-    const list = `npx simherd alerts --tenant ${tenant}`
+    const list = `npx simherd alerts --tenant ${flags.tenant}`
     throw new CommandFailure(`it has ended, or never was; "${list}" lists those that have not`, ExitCode.notFound)
   }
   printAnswer(flags, alert, linesOf)
@@ -86,8 +84,8 @@ function linesOf(alert: Alert): string[] {
 }
 
 /** Acknowledges an alert. */
-export const acknowledge = forTenantOn(async (service, rule: string, { sim, pool, tag }: AlertFlags) => {
-  const body = { rule, ...dropUndefined({ simId: sim, poolId: pool, tagId: tag }) }
+export const acknowledge = forTenantOn(async (service, rule: string, flags: AlertFlags) => {
+  const body = { rule, ...idsOf(flags) }
   await responseOf(service.POST('/internal/alerts/acknowledge', { body, params: idempotent() }))
   print(`${rule} is acknowledged: it is not escalated until it ends and fires again`)
 })
