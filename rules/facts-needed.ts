@@ -24,8 +24,8 @@ const namesOf = (of: (subject: SubjectKind) => Iterable<string>): FactNames => (
 export const NO_FACTS = namesOf(() => [])
 export const ALL_FACTS = namesOf((subject) => factsOf(subject).keys())
 
-/** A mail tells when the limit will be passed at this rate. */
-const TOLD_IN_MAILS: FactName = 'burnLongRatio'
+/** A mail tells how much was used, how much above the limit, and when the limit will be passed at this rate. */
+const TOLD_IN_MAILS: readonly FactName[] = ['usageMB', 'overageMB', 'burnLongRatio']
 
 /** Names that a rule decides by, and those in its messages. */
 export function factsShownBy(rule: Rule): string[] {
@@ -33,8 +33,11 @@ export function factsShownBy(rule: Rule): string[] {
   return [...factsReadBy(rule), ...placeholdersOf(message), ...placeholdersOf(resolvedMessage)]
 }
 
-const factsToldBy = (rule: Rule): string[] =>
-  rule.event.params.actions.includes('email') ? [...factsShownBy(rule), TOLD_IN_MAILS] : factsShownBy(rule)
+function factsToldBy(rule: Rule): string[] {
+  if (!rule.event.params.actions.includes('email')) return factsShownBy(rule)
+  const facts = factsOf(rule.subject)
+  return [...factsShownBy(rule), ...TOLD_IN_MAILS.filter((name) => facts.get(name)?.isOnDemand === true)]
+}
 
 /** The facts by which rules decide about subjects of a tenant. */
 export const neededToDecide = (rules: readonly Rule[], tenantId: string): FactNames =>

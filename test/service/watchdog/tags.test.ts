@@ -66,7 +66,10 @@ describe('a rule about a tag', () => {
     expect(before).toEqual([])
     expect(await world.log()).toMatchObject([{ simId: null, poolId: null, message: '2 SIMs of camera-* used 105 MB.' }])
     expect(await world.notices()).toMatchObject([
-      { subject: { kind: 'tag', label: 'camera-*' }, facts: { usageMB: 105, limitMB: null, usagePct: null } },
+      {
+        subject: { kind: 'tag', label: 'camera-*' },
+        facts: { usageMB: 105, overageMB: 0, limitMB: null, usagePct: null },
+      },
     ])
   })
 
