@@ -78,5 +78,9 @@ export const Actor = Type.String({
     'Caller: key:<id>, cli:<user>@<host> for a command, service:<process> for the service itself, mail-link for a link in a mail',
   examples: ['key:6a34354728b4'],
 })
+/** Beside an actor, in a field of its name with `Name` behind it. */
+export const KeyName = nullable(
+  Text('Present name of the API key of that actor; null: it is none, or the actor came without one', 'Night shift'),
+)
 export const KeyId = Type.String({ maxLength: 100, description: 'Id of the API key of the request' })
 export const RequestId = Type.String({ maxLength: 128, description: 'X-Request-Id of the request' })

@@ -5,6 +5,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Page, pageRequest, toPage } from '../domain/page.ts'
 import type { AuditEntry, AuditQuery, AuditSubject } from '../domain/tenants/audit.ts'
+import { keyName } from './key-name.ts'
 import { readPage, within } from './paging.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
@@ -63,7 +64,7 @@ export async function pageOfAudit(tx: TenantTx | PlatformTx, query: AuditQuery):
   const { rows, totalItems } = await readPage<AuditRow>(
     tx,
     {
-      columns: sql`id, at, actor, key_id as "keyId", request_id as "requestId", workflow_id as "workflowId", action, subject,
+      columns: sql`id, at, actor, ${keyName(sql`actor`)} as "actorName", key_id as "keyId", request_id as "requestId", workflow_id as "workflowId", action, subject,
                    subject_id as "subjectId", before, after`,
       from: sql`
         from audit_log

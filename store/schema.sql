@@ -85,7 +85,9 @@ CREATE TRIGGER api_keys_told AFTER DELETE OR UPDATE OF id, tenant_id, scopes, se
 alter table api_keys enable row level security;
 alter table api_keys force row level security;
 create policy all_keys on api_keys for all to simherd_platform using (true) with check (true);
+create policy named on api_keys for select to simherd_tenant using ( CASE WHEN ((tenant_id = ( SELECT app_tenant() AS app_tenant)) OR (tenant_id IS NULL)) THEN true ELSE NULL::boolean END);
 grant insert, select, update on api_keys to simherd_platform;
+grant select (id, name, tenant_id) on api_keys to simherd_tenant;
 
 create table audit_log (
   id bigint generated always as identity not null,

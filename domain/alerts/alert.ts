@@ -1,7 +1,18 @@
 /** Alerts, as operators see them. */
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../page.ts'
-import { Count, Id, Instant, nullable, objectWithExample, oneOf, optional, strictObject, Text } from '../schema.ts'
+import {
+  Count,
+  Id,
+  Instant,
+  KeyName,
+  nullable,
+  objectWithExample,
+  oneOf,
+  optional,
+  strictObject,
+  Text,
+} from '../schema.ts'
 import { SUBJECT_KINDS } from '../watchdog/subject.ts'
 
 const Phase = oneOf(
@@ -38,6 +49,7 @@ export const Alert = objectWithExample(
     withheld: Type.Array(Withheld, { description: 'Reasons why actions of the rule are withheld' }),
     acknowledgedAt: nullable(Instant('Time of the acknowledgement; null: not acknowledged')),
     acknowledgedBy: nullable(Text('Actor that acknowledged it', 'key:6a34354728b4')),
+    acknowledgedByName: KeyName,
     lastSignal: nullable(
       Text('Last signal to enforcement: overLimit, delayed (waits for usage), cleared, standDown, would', 'overLimit'),
     ),
@@ -59,6 +71,7 @@ export const Alert = objectWithExample(
     withheld: [],
     acknowledgedAt: null,
     acknowledgedBy: null,
+    acknowledgedByName: null,
     lastSignal: 'overLimit',
     error: null,
     evaluatedAt: '2026-11-20T12:00:00.000Z',

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel } from '../codes.ts'
 import { pageQuery } from '../page.ts'
-import { Id, Instant, nullable, objectWithExample, optional, strictObject, Text, TimeZone } from '../schema.ts'
+import { Id, Instant, KeyName, nullable, objectWithExample, optional, strictObject, Text, TimeZone } from '../schema.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
 import { WeekTime } from './week-times.ts'
 
@@ -69,9 +69,11 @@ export const Silence = strictObject({
   reason,
   createdAt: Instant('Start of the silence'),
   createdBy: nullable(Text('Actor that created it', 'key:6a34354728b4')),
+  createdByName: KeyName,
   endsAt: nullable(Instant('Planned end of the silence; null: it has none')),
   endedAt: nullable(Instant('Time when a person ended it; null: it lasts until `endsAt`')),
   endedBy: nullable(Text('Actor that ended it', 'key:6a34354728b4')),
+  endedByName: KeyName,
 })
 export type Silence = Static<typeof Silence>
 

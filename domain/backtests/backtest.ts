@@ -1,7 +1,7 @@
 /** Backtests: what rules would have done in past billing cycles of a tenant, as the internal interface has it. */
 import { type Static, Type } from 'typebox'
 import { RuleVersion } from '../rules/rule-change.ts'
-import { Actor, Count, Id, Instant, nullable, oneOf, strictObject, Text } from '../schema.ts'
+import { Actor, Count, Id, Instant, KeyName, nullable, oneOf, strictObject, Text } from '../schema.ts'
 import { SUBJECT_KINDS } from '../watchdog/subject.ts'
 
 export const MOST_CYCLES = 3
@@ -83,6 +83,7 @@ const fields = {
   cycles: Type.Integer({ description: 'Number of ended billing cycles, the latest ones' }),
   state: oneOf(['queued', 'running', 'done', 'failed'], 'State; backtests run one at a time, oldest first'),
   actor: nullable(Actor),
+  actorName: KeyName,
   askedAt: Instant('Time of the request'),
   startedAt: nullable(Instant('Last start; null: not yet')),
   endedAt: nullable(Instant('Time when it was done or failed; null: not yet')),

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { type IpNetwork, isPublic, isWithin } from '../networks.ts'
 import { WEBHOOK_EVENTS } from '../notifications/event.ts'
 import { pageQuery } from '../page.ts'
-import { Id, Instant, Label, nullable, oneOf, optional, strictObject, Text } from '../schema.ts'
+import { Id, Instant, KeyName, Label, nullable, oneOf, optional, strictObject, Text } from '../schema.ts'
 
 /** Most webhooks of a tenant: each event is delivered to all of them. */
 export const MOST_WEBHOOKS = 10
@@ -38,6 +38,7 @@ export const Webhook = strictObject({
   events: nullable(Events),
   createdAt: Instant('Time of registration'),
   createdBy: nullable(Text('Actor that registered it', 'key:6a34354728b4')),
+  createdByName: KeyName,
   previousSecretUntil: nullable(Instant('End of signatures with the previous secret; null: no previous secret')),
   failures: Type.Integer({ minimum: 0, description: 'Failed attempts in a row; 0: the endpoint responds' }),
   pausedUntil: nullable(Instant('End of the pause after failed attempts; null: not paused')),

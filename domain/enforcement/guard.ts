@@ -1,7 +1,18 @@
 /** The guard: permits that rules request before they suspend, holds, and a tenant's settings. */
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../page.ts'
-import { Count, Id, Instant, nullable, objectWithExample, oneOf, optional, strictObject, Text } from '../schema.ts'
+import {
+  Count,
+  Id,
+  Instant,
+  KeyName,
+  nullable,
+  objectWithExample,
+  oneOf,
+  optional,
+  strictObject,
+  Text,
+} from '../schema.ts'
 
 const Rule = Text('Name of the requesting rule', 'pool-overage', { minLength: 1, maxLength: 100 })
 const CycleKey = Text('Key of the billing cycle', '2026-11', { minLength: 1, maxLength: 32 })
@@ -78,6 +89,7 @@ export const Hold = strictObject({
   openedAt: Instant('Time when the hold was opened'),
   decidedAt: nullable(Instant('Time of the release or discard')),
   decidedBy: nullable(Text('Id of the API key that decided', '6a34354728b4')),
+  decidedByName: KeyName,
 })
 export type Hold = Static<typeof Hold>
 

@@ -1,6 +1,6 @@
 /** Changes of the rules, and their history, as the internal interface has them. */
 import { type Static, Type } from 'typebox'
-import { Actor, Instant, Label, nullable, oneOf, RequestId, strictObject, Text } from '../schema.ts'
+import { Actor, Instant, KeyName, Label, nullable, oneOf, RequestId, strictObject, Text } from '../schema.ts'
 
 export const RuleVersion = Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Version of the rules' })
 
@@ -31,6 +31,7 @@ export const RuleChange = strictObject({
   at: Instant('Time of the change'),
   author: Type.String({ description: 'Author, as given' }),
   actor: nullable(Actor),
+  actorName: KeyName,
   reason: nullable(Type.String({ description: 'Reason; null: not given' })),
   requestId: nullable(RequestId),
 })

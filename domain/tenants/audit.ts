@@ -1,7 +1,7 @@
 /** The audit trail of the internal interface. */
 import { type Static, Type } from 'typebox'
 import { DateFilter, pageQuery } from '../page.ts'
-import { Actor, Id, Instant, KeyId, nullable, oneOf, RequestId, strictObject } from '../schema.ts'
+import { Actor, Id, Instant, KeyId, KeyName, nullable, oneOf, RequestId, strictObject } from '../schema.ts'
 
 /** Things that a caller can change, and the activation codes of eSIMs, which a caller can read. */
 export const AUDIT_SUBJECTS = [
@@ -43,6 +43,7 @@ export const AuditEntry = strictObject({
   id: Id('Id of the entry'),
   at: Instant('Time of the change'),
   actor: Actor,
+  actorName: KeyName,
   keyId: nullable(KeyId),
   requestId: RequestId,
   workflowId: nullable(WorkflowId),

@@ -1,13 +1,14 @@
 /** Deliveries of usage, as the internal interface shows them. */
 import { type Static, Type } from 'typebox'
 import { DateFilter, pageQuery } from '../page.ts'
-import { Actor, Count, Id, Instant, KeyId, nullable, oneOf, RequestId, strictObject } from '../schema.ts'
+import { Actor, Count, Id, Instant, KeyId, KeyName, nullable, oneOf, RequestId, strictObject } from '../schema.ts'
 
 export const UsageDelivery = strictObject({
   id: Id('Delivery id'),
   beganAt: Instant('Arrival of the first bytes'),
   endedAt: nullable(Instant('End of reading; null while in progress, or if the process was killed')),
   actor: Actor,
+  actorName: KeyName,
   keyId: nullable(KeyId),
   requestId: RequestId,
   outcome: nullable(

@@ -29,7 +29,7 @@ export async function pageOfAlerts(tx: TenantTx, query: AlertQuery, rules: ReadR
 }
 
 function toAlert(alert: OpenAlert, silencedUntil: number | null): Alert {
-  const { rule, ruleVersion, kind, id, label, scope, state, lastSignal, evaluatedAt } = alert
+  const { rule, ruleVersion, kind, id, label, scope, state, lastSignal, evaluatedAt, acknowledgedByName } = alert
   const { phase, since, began, part, told, mailed, returns = 0, episode, error } = state
   const { withheld = [], acknowledged } = state
   const isFired = (marks: readonly string[]) => isFiring(state) && marks.includes(`fired${part}`)
@@ -48,6 +48,7 @@ function toAlert(alert: OpenAlert, silencedUntil: number | null): Alert {
     withheld: [...withheld],
     acknowledgedAt: acknowledged === undefined ? null : new Date(acknowledged.at).toISOString(),
     acknowledgedBy: acknowledged?.by ?? null,
+    acknowledgedByName,
     lastSignal,
     error,
     evaluatedAt: evaluatedAt.toISOString(),

@@ -134,7 +134,10 @@ create index api_keys_tenant on api_keys (tenant_id, created_at);
 create trigger api_keys_told after delete or update of id, tenant_id, scopes, secret_hash, expires_at, revoked_at on api_keys
   for each row execute function notify_caller_change('key');
 create policy all_keys on api_keys to simherd_platform using (true) with check (true);
+create policy named on api_keys for select to simherd_tenant
+  using (case when tenant_id = (select app_tenant()) or tenant_id is null then true end);
 grant insert, select, update on api_keys to simherd_platform;
+grant select (id, name, tenant_id) on api_keys to simherd_tenant;
 
 -- One row a (tenant, Idempotency-Key): what the first request was and what it was answered.
 create table idempotency_keys (

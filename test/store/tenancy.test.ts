@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { importSims } from '../../service/sims/import-sims.ts'
 import { partitionsFor } from '../../service/usage/rows/partitions.ts'
+import { keyName } from '../../store/key-name.ts'
 import { type Db, inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { aStore, aTenant } from '../setup/estate.ts'
 
@@ -165,7 +166,8 @@ describe('row-level security', () => {
     ['the platform', 'response from deliveries'],
     ['the platform', 'rule from guard_holds'],
     ['tenants', '1 from operator_mails'],
-    ['tenants', '1 from api_keys'],
+    ['tenants', 'scopes from api_keys'],
+    ['tenants', 'secret_hash from api_keys'],
     ['tenants', '1 from backtests'],
   ])('denies %s: select %s', async (who, what) => {
     const read = (tx: Pick<TenantTx, 'q'>) => sql`select ${sql.raw(what)}`.execute(tx.q)
@@ -173,6 +175,21 @@ describe('row-level security', () => {
     await expect(who === 'tenants' ? inTenant(store, ours, read) : inPlatform(store, read)).rejects.toThrow(
       /permission denied/,
     )
+  })
+
+  test('shows names of keys of the tenant and the platform', async () => {
+    const keys = { 'key-ours': ours, 'key-theirs': theirs, 'key-platform': null }
+    for (const [id, tenant] of Object.entries(keys)) {
+      await sql`insert into api_keys (id, tenant_id, name, scopes, secret_hash, created_at)
+                values (${id}, ${tenant}, ${`name of ${id}`}, '{}', '', now())`.execute(db)
+    }
+    const name = (id: string) => keyName(sql`${`key:${id}`}::text`)
+    const { rows } = await inTenant(store, ours, (tx) =>
+      sql`select ${name('key-ours')} as ours, ${name('key-theirs')} as theirs, ${name('key-platform')} as platform,
+                 ${keyName(sql`'service:worker'`)} as none`.execute(tx.q),
+    )
+
+    expect(rows).toEqual([{ ours: 'name of key-ours', theirs: null, platform: 'name of key-platform', none: null }])
   })
 
   test('forgets the tenant after its transaction', async () => {

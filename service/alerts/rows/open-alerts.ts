@@ -4,6 +4,7 @@ import type { AlertQuery } from '../../../domain/alerts/alert.ts'
 import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import { fromCoded, SUBJECT_CODES, type SubjectCode, type SubjectKind } from '../../../domain/watchdog/subject.ts'
 import type { AlertState } from '../../../rules/alerts/alert-state.ts'
+import { keyName } from '../../../store/key-name.ts'
 import { readPage } from '../../../store/paging.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
@@ -20,6 +21,7 @@ export interface OpenAlert {
   readonly label: string | null
   readonly poolId: number | null
   readonly tag: string | null
+  readonly acknowledgedByName: string | null
 }
 
 /** A page of open alerts, by rule and subject, without those of other cycles. @param cycleKey the running one */
@@ -33,7 +35,8 @@ export async function pageOfOpenAlerts(tx: TenantTx, cycleKey: string, query: Al
       columns: sql`a.rule, a.rule_version as "ruleVersion", a.subject_kind as kind, a.subject_id as id, a.scope, a.state,
                    a.asked as "lastSignal", a.evaluated_at as "evaluatedAt",
                    case when s.id is null then coalesce(p.name, t.pattern) when s.tag = '' then s.iccid else s.iccid || ' (' || s.tag || ')' end as label,
-                   coalesce(s.pool_id, p.id) as "poolId", s.tag`,
+                   coalesce(s.pool_id, p.id) as "poolId", s.tag,
+                    ${keyName(sql`a.state #>> '{acknowledged,by}'`)} as "acknowledgedByName"`,
       from: sql`
         from alerts a
         left join sims s on s.tenant_id = a.tenant_id and a.subject_kind = ${SUBJECT_CODES.sim} and s.id = a.subject_id

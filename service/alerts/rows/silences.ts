@@ -6,6 +6,7 @@ import type { LogLevel } from '../../../domain/codes.ts'
 import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import type { OpenSilence } from '../../../rules/alerts/quiet.ts'
 import { insertedId } from '../../../store/inserted-id.ts'
+import { keyName } from '../../../store/key-name.ts'
 import { readPage } from '../../../store/paging.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
@@ -46,7 +47,8 @@ interface SilenceRow extends Omit<Silence, 'createdAt' | 'endsAt' | 'endedAt'> {
 const ENDS_AT = sql`nullif(ends_at, 'infinity')`
 const columns = sql`id, rule, sim_id as "simId", pool_id as "poolId", tag, level, reason, times,
   time_zone as "timeZone", created_at as "createdAt",
-  created_by as "createdBy", ${ENDS_AT} as "endsAt", ended_at as "endedAt", ended_by as "endedBy"`
+  created_by as "createdBy", ${keyName(sql`created_by`)} as "createdByName", ${ENDS_AT} as "endsAt",
+  ended_at as "endedAt", ended_by as "endedBy", ${keyName(sql`ended_by`)} as "endedByName"`
 
 const toSilence = ({ createdAt, endsAt, endedAt, ...row }: SilenceRow): Silence => ({
   ...row,

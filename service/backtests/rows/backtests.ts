@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import type { Backtest, BacktestDetail, BacktestReport } from '../../../domain/backtests/backtest.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../../domain/page.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
+import { keyName } from '../../../store/key-name.ts'
 import { readPage } from '../../../store/paging.ts'
 import type { Db, PlatformTx } from '../../../store/tenancy.ts'
 
@@ -15,7 +16,7 @@ type Row<T extends Backtest> = Omit<T, 'askedAt' | 'startedAt' | 'endedAt'> & {
   readonly endedAt: Date | null
 }
 
-const columns = sql`id, tenant_id as "tenantId", version, cycles, state, actor, asked_at as "askedAt",
+const columns = sql`id, tenant_id as "tenantId", version, cycles, state, actor, ${keyName(sql`actor`)} as "actorName", asked_at as "askedAt",
   started_at as "startedAt", ended_at as "endedAt", records, records_done as "recordsDone", failure`
 const waiting = sql`state in ('queued', 'running')`
 

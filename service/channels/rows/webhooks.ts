@@ -4,6 +4,7 @@ import type { EndpointChannelName } from '../../../domain/channels/channel.ts'
 import type { Webhook } from '../../../domain/channels/webhook.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../../domain/page.ts'
 import { insertedId } from '../../../store/inserted-id.ts'
+import { keyName } from '../../../store/key-name.ts'
 import { readPage } from '../../../store/paging.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { giveUpDeliveries } from './deliveries.ts'
@@ -15,6 +16,7 @@ type WebhookRow = {
 }
 
 const columns = sql`id, url, description, events, created_at as "createdAt", created_by as "createdBy",
+  ${keyName(sql`created_by`)} as "createdByName",
   previous_until as "previousSecretUntil", failures, paused_until as "pausedUntil", disabled_at as "disabledAt",
   disabled_why as "disabledWhy"`
 

@@ -13,6 +13,7 @@ import type {
 } from '../../../domain/enforcement/guard.ts'
 import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import { insertedId } from '../../../store/inserted-id.ts'
+import { keyName } from '../../../store/key-name.ts'
 import { readPage } from '../../../store/paging.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
@@ -130,7 +131,7 @@ export async function pageOfHolds(tx: TenantTx, query: HoldQuery): Promise<Page<
     {
       columns: sql`h.id, h.what, h.rule, h.rule_version as "ruleVersion", h.pool_id as "poolId", h.cycle_key as cycle,
                    ${state} as state, h.suspended, h.allowed, h.opened_at as "openedAt", h.decided_at as "decidedAt",
-                   h.decided_by as "decidedBy",
+                   h.decided_by as "decidedBy", ${keyName(sql`'key:' || h.decided_by`)} as "decidedByName",
                    case when h.what = 'suspensions' then
                      (select count(*)::integer from guard_permits p
                        where p.hold_id = h.id and (p.state <> 'held' or p.over_at is null))

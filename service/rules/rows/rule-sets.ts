@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../../domain/page.ts'
 import type { RuleChange } from '../../../domain/rules/rule-change.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
+import { keyName } from '../../../store/key-name.ts'
 import { readPage } from '../../../store/paging.ts'
 import type { PlatformTx, TenantTx } from '../../../store/tenancy.ts'
 
@@ -97,7 +98,7 @@ export async function pageOfRuleHistory(tx: PlatformTx, query: PageQuery): Promi
   const { rows, totalItems } = await readPage<Omit<RuleChange, 'at'> & { readonly at: Date }>(
     tx,
     {
-      columns: sql`change, version, at, author, actor, reason, request_id as "requestId", step, id`,
+      columns: sql`change, version, at, author, actor, ${keyName(sql`actor`)} as "actorName", reason, request_id as "requestId", step, id`,
       from: sql`from (
         select 'pushed' as change, version, created_at as at, author, actor, reason, request_id, 1 as step, version as id
           from rule_sets
@@ -110,8 +111,8 @@ export async function pageOfRuleHistory(tx: PlatformTx, query: PageQuery): Promi
   return toPage(
     page,
     totalItems,
-    rows.map(({ change, version, at, author, actor, reason, requestId }) => {
-      const by = { author, actor, reason, requestId }
+    rows.map(({ change, version, at, author, actor, actorName, reason, requestId }) => {
+      const by = { author, actor, actorName, reason, requestId }
       return { change, version, at: at.toISOString(), ...by }
     }),
   )

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import type { UsageDelivery, UsageDeliveryQuery } from '../../../domain/usage/delivery.ts'
 import { insertedId } from '../../../store/inserted-id.ts'
+import { keyName } from '../../../store/key-name.ts'
 import { readPage, within } from '../../../store/paging.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 
@@ -41,7 +42,7 @@ type DeliveryRow = Omit<UsageDelivery, 'beganAt' | 'endedAt'> & {
   readonly endedAt: Date | null
 }
 
-const columns = sql`id, began_at as "beganAt", ended_at as "endedAt", actor, key_id as "keyId", request_id as "requestId",
+const columns = sql`id, began_at as "beganAt", ended_at as "endedAt", actor, ${keyName(sql`actor`)} as "actorName", key_id as "keyId", request_id as "requestId",
   outcome, accepted, duplicates, rejected, bytes, sha256`
 
 const toDelivery = (row: DeliveryRow): UsageDelivery => ({

@@ -63,7 +63,14 @@ describe('POST /internal/silences', () => {
 
     expect(ends).toEqual([200, 200])
     const key = expect.stringMatching(/^key:/)
-    expect(data[0]).toMatchObject({ id: body.id, reason, createdBy: key, endedBy: key })
+    expect(data[0]).toMatchObject({
+      id: body.id,
+      reason,
+      createdBy: key,
+      endedBy: key,
+      createdByName: 'tests',
+      endedByName: 'tests',
+    })
   })
 })
 

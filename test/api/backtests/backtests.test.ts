@@ -35,6 +35,7 @@ describe('a backtest', () => {
       cycles: 2,
       state: 'queued',
       actor: expect.stringMatching(/^key:/),
+      actorName: 'tests',
       askedAt: new Date(harness.now).toISOString(),
       startedAt: null,
       endedAt: null,

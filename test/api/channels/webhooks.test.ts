@@ -27,6 +27,7 @@ describe('/internal/webhooks', () => {
         description: '',
         events: ['alert.fired', 'alert.resolved'],
         createdBy: expect.stringMatching(/^key:/),
+        createdByName: 'tests',
         previousSecretUntil: '2026-11-21T12:00:00.000Z',
         failures: 0,
         disabledAt: null,

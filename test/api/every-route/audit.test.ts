@@ -48,6 +48,7 @@ describe('GET /internal/audit', () => {
       id: expect.any(Number),
       at: expect.stringMatching(/^2026-11-20T12:00:0/),
       actor: `key:${keyId}`,
+      actorName: 'first key',
       keyId,
       requestId: 'find-me',
       workflowId: null,

@@ -221,7 +221,7 @@ describe('versions of the rules', () => {
       { change: 'activated', version, author: 'Bob', reason: 'Vans are told at 80 %' },
       { change: 'pushed', version, author: 'Ann', reason: null },
     ])
-    const known = { actor: expect.stringMatching(/^key:/), requestId: expect.any(String) }
+    const known = { actor: expect.stringMatching(/^key:/), actorName: 'tests', requestId: expect.any(String) }
     expect(data).toMatchObject([known, known, known])
   })
 })

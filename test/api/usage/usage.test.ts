@@ -83,6 +83,7 @@ describe('usage deliveries', () => {
       beganAt: expect.stringMatching(/^2026-11-20T12:/),
       endedAt: expect.stringMatching(/^2026-11-20T12:/),
       actor: `key:${keyId()}`,
+      actorName: 'tests',
       keyId: keyId(),
       requestId: 'delivery-1',
       outcome: 'complete',

@@ -76,6 +76,7 @@ describe('the guard', () => {
         openedAt: new Date(NOW).toISOString(),
         decidedAt: null,
         decidedBy: null,
+        decidedByName: null,
       },
     ])
   })
