@@ -42,6 +42,7 @@ grant delete, insert, select, update on addresses to simherd_tenant;
 grant select (bad_since, email, kind, tenant_id) on addresses to simherd_platform;
 
 create table alerts (
+  id bigint generated always as identity not null,
   tenant_id text default app_tenant() not null,
   rule text not null,
   subject_kind smallint not null,
@@ -58,7 +59,9 @@ create table alerts (
   constraint alerts_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3, 4])))
 ) with (autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
 CREATE INDEX alerts_held ON public.alerts USING btree (tenant_id, ((state #>> '{guard,hold}'::text[]))) WHERE ((state #>> '{guard,is}'::text[]) = 'held'::text);
-CREATE INDEX alerts_not_ended ON public.alerts USING btree (tenant_id, rule, subject_kind, subject_id, scope) WHERE ((state ->> 'phase'::text) = ANY (ARRAY['pending'::text, 'firing'::text, 'recovering'::text]));
+CREATE UNIQUE INDEX alerts_id ON public.alerts USING btree (tenant_id, id);
+CREATE INDEX alerts_not_ended ON public.alerts USING btree (tenant_id, id) WHERE ((state ->> 'phase'::text) = ANY (ARRAY['pending'::text, 'firing'::text, 'recovering'::text]));
+CREATE INDEX alerts_not_ended_of_rule ON public.alerts USING btree (tenant_id, rule, id) WHERE (firing OR ((state ->> 'phase'::text) = 'pending'::text));
 CREATE INDEX alerts_subject ON public.alerts USING btree (tenant_id, subject_kind, subject_id);
 alter table alerts enable row level security;
 alter table alerts force row level security;

@@ -1,5 +1,7 @@
 /** Alerts, as operators see them. */
 import { type Static, Type } from 'typebox'
+import { codeSchema, LogLevel } from '../codes.ts'
+import { cursorQuery } from '../cursor.ts'
 import { pageQuery } from '../page.ts'
 import {
   Count,
@@ -15,10 +17,10 @@ import {
 } from '../schema.ts'
 import { SUBJECT_KINDS } from '../watchdog/subject.ts'
 
-const Phase = oneOf(
-  ['pending', 'firing', 'recovering'],
-  'pending: `for` is not over; firing: the conditions are met, or `clear` is not met; recovering: no longer met, but `keepFiring` is not over',
-)
+const OPEN_PHASES = ['pending', 'firing', 'recovering'] as const
+const PHASES =
+  'pending: `for` is not over; firing: the conditions are met, or `clear` is not met; recovering: no longer met, but `keepFiring` is not over'
+const Level = codeSchema(LogLevel, 'Level of the alert by the rules in force; 0 if its rule is not in force')
 const Withheld = oneOf(
   ['silenced', 'inhibited', 'unsubscribed', 'held', 'nodata', 'stage', 'mode'],
   'silenced: a silence holds back its mails; inhibited: another mailed alert covers it; unsubscribed: the tenant gets no mails of this level; held: its rule began to fire on many subjects at once, and the guard waits for a person; nodata: the usage feed is stale, and the alert does not change; stage, mode: the stage of its rule or the watchdog mode of its subject limits its actions',
@@ -27,7 +29,9 @@ const Rule = Text('Name of the rule', 'pool-overage', { minLength: 1, maxLength:
 
 export const Alert = objectWithExample(
   {
+    id: Id('Alert'),
     rule: Rule,
+    level: Level,
     ruleVersion: Count('Version of the rule set that last changed it'),
     subject: strictObject({
       kind: oneOf(SUBJECT_KINDS, 'Kind of subject'),
@@ -38,8 +42,15 @@ export const Alert = objectWithExample(
         }),
       ),
     }),
+    poolId: nullable(Id('The pool, or the present one of the SIM; null: none')),
+    message: nullable(
+      Text(
+        'Text of the latest report that it fires: to the log, by mail, or of a rule in stage shadow; null: none was due',
+        'Pool Meters north is 340 MB over its capacity.',
+      ),
+    ),
     cycle: nullable(Text('Key of the billing cycle; null: continues over cycles', '2026-11', { maxLength: 32 })),
-    phase: Phase,
+    phase: oneOf([...OPEN_PHASES, 'resolved'], `${PHASES}; resolved: it has ended`),
     since: Instant('Start of this phase'),
     metSince: Instant('Time since the conditions are met'),
     times: Count('Number of firings, in this cycle or in total'),
@@ -57,9 +68,13 @@ export const Alert = objectWithExample(
     evaluatedAt: Instant('Time of the last change'),
   },
   {
+    id: 12,
     rule: 'pool-overage',
+    level: LogLevel.Critical,
     ruleVersion: 3,
     subject: { kind: 'pool', id: 7, label: 'Meters north' },
+    poolId: 7,
+    message: 'Pool Meters north is 340 MB over its capacity.',
     cycle: '2026-11',
     phase: 'firing',
     since: '2026-11-20T12:00:00.000Z',
@@ -93,10 +108,17 @@ export type AlertNamed = Static<typeof AlertNamed>
 
 export const AlertQuery = Type.Object({
   rule: Type.Optional(Rule),
-  phase: Type.Optional(Phase),
+  level: Type.Optional(Level),
+  phase: Type.Optional(oneOf(OPEN_PHASES, PHASES)),
   simId: Type.Optional(Id('The SIM')),
   poolId: Type.Optional(Id('The pool itself, without its SIMs')),
   tagId: Type.Optional(Id('The tag itself, without its SIMs')),
+  acknowledged: Type.Optional(Type.Boolean({ description: 'Whether a person has acknowledged it' })),
+  withheld: Type.Optional(Type.Boolean({ description: 'Whether actions of its rule are withheld' })),
+  ended: Type.Optional(
+    Type.Boolean({ description: 'true: alerts that have ended, of any cycle. Default: those that have not' }),
+  ),
   ...pageQuery,
+  ...cursorQuery('alerts'),
 })
 export type AlertQuery = Static<typeof AlertQuery>

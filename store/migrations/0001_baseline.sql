@@ -946,6 +946,7 @@ grant insert, select on tag_patterns to simherd_tenant;
 
 -- State of each alert: rule and subject, by scope (the cycle's key for cycle-bound rules, else '').
 create table alerts (
+  id bigint generated always as identity,
   tenant_id text not null default app_tenant(),
   rule text not null,
   subject_kind smallint not null check (subject_kind in (1, 2, 3, 4)),
@@ -961,8 +962,11 @@ create table alerts (
   primary key (tenant_id, rule, subject_kind, subject_id, scope)
 ) with (autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
 create index alerts_held on alerts (tenant_id, ((state #>> '{guard,hold}'))) where state #>> '{guard,is}' = 'held';
-create index alerts_not_ended on alerts (tenant_id, rule, subject_kind, subject_id, scope)
+create unique index alerts_id on alerts (tenant_id, id);
+create index alerts_not_ended on alerts (tenant_id, id)
   where (state ->> 'phase' in ('pending', 'firing', 'recovering'));
+-- The same alerts in other words, so that PostgreSQL cannot take the index above for a list of one rule.
+create index alerts_not_ended_of_rule on alerts (tenant_id, rule, id) where (firing or state ->> 'phase' = 'pending');
 create index alerts_subject on alerts (tenant_id, subject_kind, subject_id);
 grant delete, insert, select, update on alerts to simherd_tenant;
 

@@ -15,12 +15,13 @@ const route = internalRoutes('Alerts')
 export const alertRoutes = [
   route('GET', '/alerts', {
     operationId: 'listAlerts',
-    summary: 'Open alerts, by rule and subject',
+    summary: 'Alerts that have not ended, or those that have; newest first',
     description:
-      'Resolved alerts are in the watchdog log. A firing alert without log entry and mail belongs to a rule in stage shadow, or its stage or mode does not mail.',
+      'A firing alert without log entry and mail belongs to a rule in stage shadow, or its stage or mode does not mail. A page looks at 5,000 alerts at most: `totalItems` counts those among them, and with filters a page may have less than `pageSize` items while the `Link` header leads on.',
+    cursor: 'alerts',
     query: AlertQuery,
     response: { 200: pageOf(Alert) },
-    read: (tx, { query }, { rules }) => pageOfAlerts(tx, query, rules),
+    walk: (tx, { query }, { rules }) => pageOfAlerts(tx, query, rules),
   }),
   route('POST', '/alerts/acknowledge', {
     operationId: 'acknowledgeAlert',

@@ -147,7 +147,7 @@ export async function closeAlerts(tx: TenantTx, cycleKey: string, most: number):
       select rule, subject_kind, subject_id from alerts
        where tenant_id = ${mine} and scope = ${cycleKey}
          and state ->> 'phase' in ('pending', 'firing', 'recovering')
-       order by rule, subject_kind, subject_id
+       order by id
        limit ${most}
          for update
     ), ended as (

@@ -1,18 +1,18 @@
-/** Pending and firing alerts, in the form of lists. */
+/** Alerts in the form of lists. */
 import { type RawBuilder, sql } from 'kysely'
 import type { AlertQuery } from '../../../domain/alerts/alert.ts'
-import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import { fromCoded, SUBJECT_CODES, type SubjectCode, type SubjectKind } from '../../../domain/watchdog/subject.ts'
 import type { AlertState } from '../../../rules/alerts/alert-state.ts'
 import { keyName } from '../../../store/key-name.ts'
-import { readPage } from '../../../store/paging.ts'
+import { pageLimit } from '../../../store/keyset-pages.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
-export interface OpenAlert {
+export interface ListedAlert {
+  readonly id: number
   readonly rule: string
   readonly ruleVersion: number
   readonly kind: SubjectKind
-  readonly id: number
+  readonly subjectId: number
   readonly scope: string
   readonly state: AlertState
   readonly lastSignal: string | null
@@ -24,31 +24,143 @@ export interface OpenAlert {
   readonly acknowledgedByName: string | null
 }
 
-/** A page of open alerts, by rule and subject, without those of other cycles. @param cycleKey the running one */
-export async function pageOfOpenAlerts(tx: TenantTx, cycleKey: string, query: AlertQuery): Promise<Page<OpenAlert>> {
-  const page = pageRequest(query)
-  const of = (kind: SubjectKind, id: number | undefined): RawBuilder<unknown> =>
-    id === undefined ? sql`` : sql`and a.subject_kind = ${SUBJECT_CODES[kind]} and a.subject_id = ${id}`
-  const { rows, totalItems } = await readPage<Omit<OpenAlert, 'kind'> & { readonly kind: SubjectCode }>(
-    tx,
-    {
-      columns: sql`a.rule, a.rule_version as "ruleVersion", a.subject_kind as kind, a.subject_id as id, a.scope, a.state,
-                   a.asked as "lastSignal", a.evaluated_at as "evaluatedAt",
-                   case when s.id is null then coalesce(p.name, t.pattern) when s.tag = '' then s.iccid else s.iccid || ' (' || s.tag || ')' end as label,
-                   coalesce(s.pool_id, p.id) as "poolId", s.tag,
-                    ${keyName(sql`a.state #>> '{acknowledged,by}'`)} as "acknowledgedByName"`,
-      from: sql`
-        from alerts a
-        left join sims s on s.tenant_id = a.tenant_id and a.subject_kind = ${SUBJECT_CODES.sim} and s.id = a.subject_id
-        left join pools p on p.tenant_id = a.tenant_id and a.subject_kind = ${SUBJECT_CODES.pool} and p.id = a.subject_id
-        left join tag_patterns t on t.tenant_id = a.tenant_id and a.subject_kind = ${SUBJECT_CODES.tag} and t.id = a.subject_id
-       where a.tenant_id = ${mine} and a.state ->> 'phase' in ('pending', 'firing', 'recovering') and a.scope in (${cycleKey}, '')
-         ${query.rule === undefined ? sql`` : sql`and a.rule = ${query.rule}`}
-         ${query.phase === undefined ? sql`` : sql`and a.state ->> 'phase' = ${query.phase}`}
-         ${of('sim', query.simId)} ${of('pool', query.poolId)} ${of('tag', query.tagId)}`,
-      orderBy: sql`rule, kind, id, scope`,
-    },
-    page,
-  )
-  return toPage(page, totalItems, rows.map(fromCoded))
+type Row = Omit<ListedAlert, 'kind'> & { readonly kind: SubjectCode }
+
+/** Steps of a rule: from one, up to another that is not among them. Null: no bound. */
+export interface StepRange {
+  readonly rule: string
+  readonly from: number | null
+  readonly to: number | null
+}
+
+export interface AlertFilter
+  extends Pick<AlertQuery, 'rule' | 'phase' | 'simId' | 'poolId' | 'tagId' | 'acknowledged' | 'withheld' | 'ended'> {
+  /** Of open alerts, those of other cycles are left out. */
+  readonly cycleKey: string
+  /** Null: any. */
+  readonly steps: Steps | null
+}
+
+/** Steps in one of these ranges, or of rules that are not among `others` (null: of none). */
+export interface Steps {
+  readonly ranges: readonly StepRange[]
+  readonly others: readonly string[] | null
+}
+
+interface LookedAt {
+  readonly alerts: readonly ListedAlert[]
+  /** How many of those looked at fit the filter. */
+  readonly fitting: number
+  /** Continue after this alert; null: there are no more. */
+  readonly nextId: number | null
+}
+
+/** Alerts looked at for a page. Filters may leave out most of them, so this is what bounds the cost of a page. */
+export const MOST_LOOKED_AT = 5000
+
+const isOpen = sql`state ->> 'phase' in ('pending', 'firing', 'recovering')`
+
+const columns = sql`
+  a.id, a.rule, a.rule_version as "ruleVersion", a.subject_kind as kind, a.subject_id as "subjectId", a.scope, a.state,
+  a.asked as "lastSignal", a.evaluated_at as "evaluatedAt",
+  case when s.iccid is null then coalesce(p.name, t.pattern) when s.tag = '' then s.iccid else s.iccid || ' (' || s.tag || ')' end as label,
+  coalesce(s.pool_id, p.id) as "poolId", s.tag, ${keyName(sql`a.state #>> '{acknowledged,by}'`)} as "acknowledgedByName"`
+
+const subjects = sql`
+  left join lateral (
+    select iccid, tag, pool_id from sims
+     where tenant_id = ${mine} and id = case a.subject_kind when ${SUBJECT_CODES.sim} then a.subject_id end limit 1
+  ) s on true
+  left join lateral (
+    select id, name from pools
+     where tenant_id = ${mine} and id = case a.subject_kind when ${SUBJECT_CODES.pool} then a.subject_id end limit 1
+  ) p on true
+  left join lateral (
+    select pattern from tag_patterns
+     where tenant_id = ${mine} and id = case a.subject_kind when ${SUBJECT_CODES.tag} then a.subject_id end limit 1
+  ) t on true`
+
+const orNothing = <T>(value: T | undefined, condition: (value: T) => RawBuilder<unknown>): RawBuilder<unknown> =>
+  value === undefined ? sql`` : sql`and ${condition(value)}`
+
+const has = (field: string) => (isWanted: boolean) => sql`(state -> ${field} is not null) = ${isWanted}`
+
+/** The alerts that a filter begins with: each way is walked by an index, newest first. */
+function source({ rule, simId, poolId, tagId, ended = false }: AlertFilter): RawBuilder<unknown> {
+  const ofSubject = (kind: SubjectKind, id: number | undefined) =>
+    orNothing(id, (value) => sql`subject_kind = ${SUBJECT_CODES[kind]} and subject_id = ${value}`)
+  if (simId !== undefined || poolId !== undefined || tagId !== undefined)
+    return sql`(select * from alerts
+                 where tenant_id = ${mine} ${ofSubject('sim', simId)} ${ofSubject('pool', poolId)}
+                   ${ofSubject('tag', tagId)} offset 0) o
+                 where ${ended} <> (${isOpen}) ${orNothing(rule, (value) => sql`rule = ${value}`)}`
+  if (ended) return sql`alerts where tenant_id = ${mine}`
+  if (rule === undefined) return sql`alerts where tenant_id = ${mine} and ${isOpen}`
+  return sql`alerts where tenant_id = ${mine} and (firing or state ->> 'phase' = 'pending') and rule = ${rule}`
+}
+
+const fits = ({ rule, phase, acknowledged, withheld, ended = false, cycleKey, steps }: AlertFilter) => sql`
+  ${ended ? sql`state ->> 'phase' = 'resolved'` : sql`scope in (${cycleKey}, '')`}
+  ${orNothing(rule, (value) => sql`rule = ${value}`)}
+  ${orNothing(phase, (value) => sql`state ->> 'phase' = ${value}`)}
+  ${orNothing(acknowledged, has('acknowledged'))}
+  ${orNothing(withheld, has('withheld'))}
+  ${orNothing(
+    steps ?? undefined,
+    ({ ranges, others }) => sql`(
+      exists (
+        select from jsonb_to_recordset(${JSON.stringify(ranges)}::jsonb) as r(rule text, "from" float8, "to" float8)
+         where r.rule = l.rule
+           and coalesce((l.state ->> 'step')::float8, '-infinity') >= coalesce(r."from", '-infinity')
+           and coalesce((l.state ->> 'step')::float8, '-infinity') < coalesce(r."to", 'infinity'))
+      or ${others === null ? sql`false` : sql`l.rule <> all(${[...others]}::text[])`})`,
+  )}`
+
+/**
+ * Reads alerts, newest first, of the {@link MOST_LOOKED_AT} after a place.
+ *
+ * @param afterId null: from the newest on
+ */
+export async function lookAtAlerts(
+  tx: TenantTx,
+  filter: AlertFilter,
+  { afterId, most, offset }: { readonly afterId: number | null; readonly most: number; readonly offset: number },
+): Promise<LookedAt> {
+  const { rows } = await sql<
+    (Row | { readonly id: null }) & { readonly looked: number; readonly fitting: number; readonly lastId: number }
+  >`
+    with looked as materialized (
+      select * from ${source(filter)} ${afterId === null ? sql`` : sql`and id < ${afterId}`}
+       order by id desc limit ${pageLimit(MOST_LOOKED_AT)}
+    ), fitting as materialized (
+      select * from looked l where ${fits(filter)}
+    ), page as (
+      select * from fitting order by id desc limit ${most} offset ${offset}
+    )
+    select counts.*, ${columns}
+      from (select (select count(*)::integer from looked) as looked, (select min(id) from looked) as "lastId",
+                   (select count(*)::integer from fitting) as fitting) counts
+      left join page a on true ${subjects}
+     order by a.id desc`.execute(tx.q)
+  const alerts = rows.flatMap((row): ListedAlert[] => {
+    if (row.id === null) return []
+    const { looked: _, fitting: __, lastId: ___, ...alert } = row
+    return [fromCoded(alert)]
+  })
+  const { looked = 0, fitting = 0, lastId = null } = rows[0] ?? {}
+  const lastShown = alerts.at(-1)?.id ?? null
+  const isMore = fitting > offset + alerts.length
+  return { alerts, fitting, nextId: isMore ? lastShown : looked < MOST_LOOKED_AT ? null : lastId }
+}
+
+/** Texts of reports, by their keys: of the log, of a mail, or of a rule in stage shadow. */
+export async function messagesOf(tx: TenantTx, keys: readonly string[]): Promise<Map<string, string>> {
+  if (keys.length === 0) return new Map()
+  const { rows } = await sql<{ key: string; message: string | null }>`
+    select k.key, coalesce(
+             (select message from watchdog_log where tenant_id = ${mine} and dedupe_key = k.key),
+             (select body ->> 'message' from notifications where tenant_id = ${mine} and dedupe_key = k.key),
+             (select message from shadow_log where tenant_id = ${mine} and dedupe_key = k.key limit 1)) as message
+      from unnest(${[...keys]}::text[]) as k(key)`.execute(tx.q)
+  return new Map(rows.flatMap(({ key, message }) => (message === null ? [] : [[key, message] as const])))
 }

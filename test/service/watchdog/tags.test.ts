@@ -6,7 +6,7 @@ import { SimStatus, TariffType, TicketType } from '../../../domain/codes.ts'
 import { MB } from '../../../domain/units.ts'
 import { NO_FACTS } from '../../../rules/facts-needed.ts'
 import { acknowledgeAlert } from '../../../service/alerts/acknowledge-alert.ts'
-import { pageOfOpenAlerts } from '../../../service/alerts/rows/open-alerts.ts'
+import { pageOfAlerts } from '../../../service/alerts/page-of-alerts.ts'
 import { notePatterns, tagRows } from '../../../service/alerts/rows/tag-patterns.ts'
 import { followLink } from '../../../service/channels/follow-link.ts'
 import { coverage } from '../../../service/rules/coverage.ts'
@@ -120,13 +120,15 @@ describe('a rule about a tag', () => {
     const tagId = await idOf(world, 'camera-*')
     const { rules } = world.options
     await world.asTenant((tx) => acknowledgeAlert(tx, { rule: 'cameras', tagId }))
-    const page = await world.asTenant((tx) => pageOfOpenAlerts(tx, '2026-11', { tagId }))
+    const page = await world.asTenant((tx) => pageOfAlerts(tx, { tagId }, rules))
     const now = await world.asTenant((tx) => explain(tx, { tagId }, rules))
     const [{ id: entryId } = { id: 0 }] = await world.rows(sql<{ id: number }>`select id from watchdog_log`)
     const then = await world.asTenant((tx) => explain(tx, { entryId }, rules))
     const { subjects } = await world.asTenant((tx) => coverage(tx, {}, rules))
 
-    expect(page.data).toMatchObject([{ kind: 'tag', label: 'camera-*', state: { acknowledged: {} } }])
+    expect(page.data).toMatchObject([
+      { subject: { kind: 'tag', label: 'camera-*' }, acknowledgedAt: expect.any(String), poolId: null },
+    ])
     expect(now).toMatchObject({
       subject: { kind: 'tag', id: tagId, label: 'camera-*' },
       rules: [{ rule: 'cameras', isAttached: true, isMet: true, mode: null, phase: 'firing' }],

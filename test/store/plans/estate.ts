@@ -213,7 +213,10 @@ const PAST = [
    select 'suspend-on-overage:' || app_tenant() || ':' || id || ':2026-10', ${at}, '{"rule": "sim-overage"}'
      from sims where tenant_id = app_tenant() order by id`,
   `insert into alerts (rule, subject_kind, subject_id, scope, state, firing, rule_version, evaluated_at, explanation)
-   select 'sim-past', 1, id, '2026-10', '{"phase": "resolved", "since": 0, "began": 0, "episode": 1, "part": "", "hasEnded": false, "told": [], "mailed": []}', false, 1,
+   select 'sim-past', 1, id, '2026-10', '{"phase": "resolved", "since": 0, "began": 0, "episode": 1, "part": "", "hasEnded": false, "told": [], "mailed": [], "error": null}', false, 1,
+          ${at}, '[]' from sims where tenant_id = app_tenant() order by id`,
+  `insert into alerts (rule, subject_kind, subject_id, scope, state, firing, rule_version, evaluated_at, explanation)
+   select case when id % 1000 = 0 then 'rare' else 'common' end, 3, id, '', '{"phase": "firing", "since": 0, "began": 0, "episode": 1, "part": "", "hasEnded": false, "told": [], "mailed": [], "error": null}', true, 1,
           ${at}, '[]' from sims where tenant_id = app_tenant() order by id`,
   `insert into suspensions (sim_id, cause, rule, cycle_key, until, opened_at, closed_at, closed_because)
    select id, 'watchdog', 'sim-overage', '2026-09', 'renewal', ${at} - interval '30 days', ${at} - interval '19 days', 'renewal'

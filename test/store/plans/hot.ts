@@ -160,6 +160,16 @@ export const HOT: Readonly<Record<string, Work>> = {
   'watchdog logs, page 1': list('/api/watchdog/logs'),
   'watchdog logs of a SIM': (estate) => list(`/api/sims/${one(estate)}/watchdog-logs`)(estate),
   'watchdog logs of a pool': (estate) => list(`/api/pools/${poolOf(estate)}/watchdog-logs`)(estate),
+  'alerts, page 1': list('/internal/alerts', 'inside'),
+  'alerts of a rule': list('/internal/alerts?rule=common', 'inside'),
+  'alerts of a rare rule': list('/internal/alerts?rule=rare', 'inside'),
+  'alerts of a SIM': (estate) => list(`/internal/alerts?simId=${one(estate)}`, 'inside')(estate),
+  'acknowledged Critical alerts': list('/internal/alerts?level=2&acknowledged=true', 'inside'),
+  'ended alerts': list('/internal/alerts?ended=true', 'inside'),
+  'alerts after a page': async (estate) => {
+    const { headers } = await estate.tenant.inside('GET', `/internal/alerts?pageSize=${PAGE}`)
+    await get(estate, /<([^>]+)>; rel="next"/.exec(headers['link'] ?? '')?.[1] ?? '', 'inside')
+  },
   'orders, page 1': list('/api/orders'),
   'tariffs, page 1': list('/api/tariffs'),
   'audit trail of a SIM': (estate) => list(`/internal/audit?subject=sim&subjectId=${one(estate)}`, 'inside')(estate),
