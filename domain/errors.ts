@@ -101,8 +101,8 @@ export const ERRORS = {
     'Check the id. `GET /api/watchdog/logs` lists the entries of the tenant.',
   ),
   alert_not_found: notFound(
-    'Firing alert',
-    'Check the rule and the subject. `GET /internal/alerts?phase=firing` lists the firing alerts.',
+    'Alert',
+    'Check the id, or the rule and the subject. `GET /internal/alerts` lists alerts, and with `phase=firing` the firing ones.',
   ),
   mail_pending: conflict(
     'The mail has not been sent yet',

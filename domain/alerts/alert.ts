@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel } from '../codes.ts'
 import { cursorQuery } from '../cursor.ts'
 import { pageQuery } from '../page.ts'
+import { Consequences } from '../rules/explanation.ts'
 import {
   Count,
   Id,
@@ -16,6 +17,7 @@ import {
   Text,
 } from '../schema.ts'
 import { SUBJECT_KINDS } from '../watchdog/subject.ts'
+import { Silence } from './silence.ts'
 
 const OPEN_PHASES = ['pending', 'firing', 'recovering'] as const
 const PHASES =
@@ -93,6 +95,34 @@ export const Alert = objectWithExample(
   },
 )
 export type Alert = Static<typeof Alert>
+
+const Episode = strictObject({
+  beganAt: nullable(Instant('Time since its conditions were met, or of its entry in the log; null: not logged')),
+  endedAt: nullable(Instant('Its end; null: it has not ended, or its end was not logged')),
+  end: nullable(oneOf(['resolved', 'withdrawn'], 'withdrawn: its rule no longer covered the subject; null: no entry')),
+  followed: Consequences,
+})
+
+/** An alert, and what it did. */
+export const AlertDetail = strictObject({
+  ...Alert.properties,
+  silences: Type.Array(Silence, { description: 'Open silences that hold back its mails; of an ended alert none' }),
+  suspension: nullable(
+    strictObject(
+      {
+        openedAt: Instant('Time of the suspension'),
+        until: nullable(oneOf(['renewal', 'manual'], 'renewal: of the billing cycle; manual: until a person acts')),
+        workflowId: nullable(Text('Its workflow', 'suspend-on-overage:tf622080bc0a0:1:2026-11')),
+      },
+      { description: 'Suspension of the SIM by its rule; null: there is none now' },
+    ),
+  ),
+  episodes: Type.Array(Episode, {
+    description:
+      'The present or last episode first, then at most 19 earlier ones of which it remembers reports. `withheld` is about the first; for earlier ones it is not stored',
+  }),
+})
+export type AlertDetail = Static<typeof AlertDetail>
 
 /** Which alert is meant: neither a SIM, a pool nor a tag is named for one of the tenant. */
 export const AlertNamed = objectWithExample(

@@ -147,7 +147,7 @@ const Hold = strictObject({
   id: Id('Hold of the guard'),
   state: oneOf(['held', 'released', 'discarded', 'lapsed'], 'held: waits for a person'),
 })
-const Consequences = strictObject(
+export const Consequences = strictObject(
   {
     entries: Type.Array(Entry, { description: 'Entries of the log' }),
     mails: Type.Array(Mail, { description: 'Mails' }),

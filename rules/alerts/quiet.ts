@@ -55,12 +55,15 @@ export type Quiet = QuietBySilence | QuietByAlert
 /** The silence that holds back a notice the longest; null if none does. */
 export function quietOf(silences: readonly OpenSilence[], about: Mailable): QuietBySilence | null {
   let found: OpenSilence | null = null
-  for (const silence of silences) {
-    if (!isSilencedBy(silence, about)) continue
+  for (const silence of silencesOver(silences, about)) {
     if (found === null || silence.endsAt > found.endsAt) found = silence
   }
   return found === null ? null : { reason: 'silenced', silenceId: found.id, until: found.endsAt }
 }
+
+/** The silences that hold back a notice. */
+export const silencesOver = (silences: readonly OpenSilence[], about: Mailable): OpenSilence[] =>
+  silences.filter((silence) => isSilencedBy(silence, about))
 
 function isSilencedBy(silence: OpenSilence, { rule, level, subject, poolId, tag }: Mailable): boolean {
   return (

@@ -57,7 +57,7 @@ function stepsOf(rules: readonly Rule[], level: LogLevel): Steps {
 }
 
 /** Shows alerts as lists do. Takes two statements for any number. */
-async function toAlerts(tx: TenantTx, alerts: readonly ListedAlert[], rules: readonly Rule[]): Promise<Alert[]> {
+export async function toAlerts(tx: TenantTx, alerts: readonly ListedAlert[], rules: readonly Rule[]): Promise<Alert[]> {
   const silences = await openSilences(tx)
   const inForce = byName(rules)
   const reports = new Map(alerts.map((alert) => [alert.id, reportOf(alert)]))

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Alert, AlertNamed, AlertQuery } from '../../../domain/alerts/alert.ts'
+import { Alert, AlertDetail, AlertNamed, AlertQuery } from '../../../domain/alerts/alert.ts'
 import { NewSilence, Silence, SilenceQuery } from '../../../domain/alerts/silence.ts'
 import { pageOf } from '../../../domain/page.ts'
 import { Id, IdResponse } from '../../../domain/schema.ts'
@@ -7,6 +7,7 @@ import { acknowledgeAlert } from '../../../service/alerts/acknowledge-alert.ts'
 import { pageOfAlerts } from '../../../service/alerts/page-of-alerts.ts'
 import { pageOfSilences } from '../../../service/alerts/rows/silences.ts'
 import { addSilence, endSilence } from '../../../service/alerts/silence-alerts.ts'
+import { readAlert } from '../../../service/watchdog/explain/read-alert.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
 
 const route = internalRoutes('Alerts')
@@ -22,6 +23,14 @@ export const alertRoutes = [
     query: AlertQuery,
     response: { 200: pageOf(Alert) },
     walk: (tx, { query }, { rules }) => pageOfAlerts(tx, query, rules),
+  }),
+  route('GET', '/alerts/:id', {
+    operationId: 'getAlert',
+    summary: 'An alert with its episodes: beginnings, ends, mails, holds and suspensions',
+    problems: ['alert_not_found'],
+    params: Type.Object({ id: Id('Alert') }),
+    response: { 200: AlertDetail },
+    read: (tx, { params }, { rules }) => readAlert(tx, params.id, rules),
   }),
   route('POST', '/alerts/acknowledge', {
     operationId: 'acknowledgeAlert',

@@ -153,6 +153,14 @@ export async function lookAtAlerts(
   return { alerts, fitting, nextId: isMore ? lastShown : looked < MOST_LOOKED_AT ? null : lastId }
 }
 
+/** Reads an alert in any phase but `inactive`; undefined if there is none. */
+export async function findAlert(tx: TenantTx, id: number): Promise<ListedAlert | undefined> {
+  const { rows } = await sql<Row>`
+    select ${columns} from alerts a ${subjects}
+     where a.tenant_id = ${mine} and a.id = ${id} and a.state ->> 'phase' <> 'inactive'`.execute(tx.q)
+  return rows.map(fromCoded)[0]
+}
+
 /** Texts of reports, by their keys: of the log, of a mail, or of a rule in stage shadow. */
 export async function messagesOf(tx: TenantTx, keys: readonly string[]): Promise<Map<string, string>> {
   if (keys.length === 0) return new Map()

@@ -57,6 +57,14 @@ const toSilence = ({ createdAt, endsAt, endedAt, ...row }: SilenceRow): Silence 
   endedAt: endedAt?.toISOString() ?? null,
 })
 
+/** Reads silences by id, newest first. */
+export async function readSilences(tx: TenantTx, ids: readonly number[]): Promise<Silence[]> {
+  if (ids.length === 0) return []
+  const { rows } = await sql<SilenceRow>`
+    select ${columns} from silences where id = any(${[...ids]}::bigint[]) order by id desc`.execute(tx.q)
+  return rows.map(toSilence)
+}
+
 /** Reads a silence, and locks it; undefined if there is none. */
 export async function lockSilence(tx: TenantTx, id: number): Promise<Silence | undefined> {
   const { rows } = await sql<SilenceRow>`

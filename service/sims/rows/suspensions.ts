@@ -13,6 +13,15 @@ export interface Suspension {
   readonly workflowId: string | null
 }
 
+/** The open suspension of a SIM by a rule; null if there is none. */
+export async function openSuspension(tx: TenantTx, simId: number, rule: string) {
+  const { rows } = await sql<{ openedAt: Date; until: SuspendedUntil | null; workflowId: string | null }>`
+    select opened_at as "openedAt", until, workflow_id as "workflowId" from suspensions
+     where sim_id = ${simId} and closed_at is null and cause = 'watchdog' and rule = ${rule}`.execute(tx.q)
+  const [row] = rows
+  return row === undefined ? null : { ...row, openedAt: row.openedAt.toISOString() }
+}
+
 export const BY_PERSON: Suspension = { cause: 'user', rule: null, cycle: null, until: null, workflowId: null }
 
 /**

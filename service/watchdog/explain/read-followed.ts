@@ -17,6 +17,8 @@ export interface Followable {
   readonly keys: readonly string[]
   /** Since when it was acted on, epoch milliseconds; null: nothing is looked for. */
   readonly since: number | null
+  /** Until when, epoch milliseconds, if another episode followed. */
+  readonly until?: number | null
   /** Of the workflow that enforces the rule, and of other known ones. */
   readonly workflowIds: readonly string[]
   readonly holdIds: readonly number[]
@@ -44,7 +46,10 @@ export async function readFollowed(
   const workflows = await workflowsOf(tx, [...new Set(workflowIds)])
   const holds = await holdStates(tx, [...new Set(alerts.flatMap((one) => one.holdIds))])
   return alerts.map((one) => {
-    const actions = acted.filter(({ rule, at }) => rule === one.rule && at.getTime() >= (one.since ?? Infinity))
+    const actions = acted.filter(
+      ({ rule, at }) =>
+        rule === one.rule && at.getTime() >= (one.since ?? Infinity) && at.getTime() < (one.until ?? Infinity),
+    )
     const entries = [...told.filter(({ key }) => one.keys.includes(key)), ...actions]
     const ofEntries = new Set(entries.map(({ key }) => key))
     const ids = new Set(ticketsIn(entries))

@@ -134,3 +134,80 @@ describe('GET /internal/alerts', () => {
     expect(second.body).toMatchObject({ data: [{ rule: 'oldest' }], pagination: { page: 2, hasNextPage: false } })
   })
 })
+
+describe('GET /internal/alerts/{id}', () => {
+  const detail = async (query: string) => {
+    const { data } = await list(query)
+    return tenant.inside('GET', `/internal/alerts/${data[0].id}`)
+  }
+
+  test('shows episodes with what followed, and who silences it', async () => {
+    const silence = { simId: sim, lasts: 'P1D', reason: 'The meter is replaced' }
+    const { body } = await tenant.inside('POST', '/internal/silences', silence)
+    const began = new Date(harness.now).toISOString()
+
+    const { status, body: alert } = await detail(`simId=${sim}&rule=sim-overage`)
+
+    expect(status).toBe(200)
+    expect(alert).toMatchObject({
+      rule: 'sim-overage',
+      message: 'The SIM is over its limit.',
+      silences: [{ id: body.id, reason: silence.reason, createdByName: 'tests' }],
+      suspension: null,
+      episodes: [{ beganAt: began, endedAt: null, followed: { entries: [{ message: 'The SIM is over its limit.' }] } }],
+    })
+    await tenant.inside('POST', `/internal/silences/${body.id}/end`)
+  })
+
+  test('shows earlier episodes and their ends', async () => {
+    const told = ['fired/episode-1', 'resolved/episode-1', 'fired/episode-2/at-80', 'fired/episode-2/at-100']
+    const key = (mark: string) => `again/sim/${sim}${mark}`
+    const entry = {
+      rule: 'again',
+      ruleVersion: 1,
+      simId: sim,
+      poolId,
+      level: 1,
+      cycleKey: null,
+      explanation: [],
+    } as const
+    const logged = async (at: number, dedupeKey: string) =>
+      harness.at(at, () =>
+        inTenant(harness.store, tenant.id, (tx) => insertLogEntries(tx, [{ ...entry, dedupeKey, message: dedupeKey }])),
+      )
+    const minute = (n: number) => harness.now + n * 60_000
+    await logged(minute(-9), key('/episode-1/fired'))
+    await logged(minute(-8), key('/episode-1/resolved'))
+    await logged(minute(-7), key('/episode-2/at-80/fired'))
+    const state = { told, part: '/episode-2/at-100', episode: 2, began: minute(-7), phase: 'resolved' as const }
+    await writeAlerts(harness, tenant, [{ rule: 'again', kind: 'sim', id: sim, scope: '', state }])
+
+    const { body } = await detail(`simId=${sim}&rule=again&ended=true`)
+
+    const iso = (n: number) => new Date(minute(n)).toISOString()
+    expect(body.episodes).toMatchObject([
+      {
+        beganAt: iso(-7),
+        endedAt: iso(0),
+        end: null,
+        followed: { entries: [{ message: key('/episode-2/at-80/fired') }] },
+      },
+      { beganAt: iso(-9), endedAt: iso(-8), end: 'resolved' },
+    ])
+    expect(body.silences).toEqual([])
+  })
+
+  test('does not show those of others, or that never began', async () => {
+    const { data } = await list(`simId=${sim}`)
+    const { rows } = await sql<{ id: number }>`select id from alerts where rule = 'never'`.execute(harness.root)
+
+    for (const [from, id] of [
+      [harness.other, data[0].id],
+      [tenant, rows[0]?.id],
+      [tenant, 2 ** 40],
+    ] as const) {
+      const { status, body } = await from.inside('GET', `/internal/alerts/${id}`)
+      expect([status, body.code]).toEqual([404, 'alert_not_found'])
+    }
+  })
+})

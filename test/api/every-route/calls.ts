@@ -473,6 +473,12 @@ export const LINES: Readonly<Record<string, Line>> = {
   retryMail: { call: mail('failed'), audit: ['mail'] },
   getMail: { call: mail('sent') },
   resendMail: { call: mail('sent'), audit: ['mail'] },
+  getAlert: {
+    call: async (estate) => {
+      const { body } = await estate.tenant.inside('GET', `/internal/alerts?simId=${await firingSim(estate)}`)
+      return { path: { id: body.data[0].id as number } }
+    },
+  },
   acknowledgeAlert: {
     call: async (estate) => ({ body: { rule: 'sim-overage', simId: await firingSim(estate) } }),
     foreign: 404,

@@ -165,6 +165,7 @@ export const HOT: Readonly<Record<string, Work>> = {
   'alerts of a rare rule': list('/internal/alerts?rule=rare', 'inside'),
   'alerts of a SIM': (estate) => list(`/internal/alerts?simId=${one(estate)}`, 'inside')(estate),
   'acknowledged Critical alerts': list('/internal/alerts?level=2&acknowledged=true', 'inside'),
+  'an alert': async (estate) => get(estate, `/internal/alerts/${await idIn(estate, 'alerts')}`, 'inside'),
   'ended alerts': list('/internal/alerts?ended=true', 'inside'),
   'alerts after a page': async (estate) => {
     const { headers } = await estate.tenant.inside('GET', `/internal/alerts?pageSize=${PAGE}`)
