@@ -4,7 +4,12 @@ import { pageOf } from '../../../domain/page.ts'
 import { Id, strictObject } from '../../../domain/schema.ts'
 import { UsageDelivery, UsageDeliveryQuery } from '../../../domain/usage/delivery.ts'
 import { UsageRecord } from '../../../domain/usage/usage-record.ts'
+import { UsageSeries, UsageSeriesQuery } from '../../../domain/usage/usage-series.ts'
+import { checkOneNamed, subjectNamed } from '../../../domain/watchdog/subject.ts'
+import { knownPool } from '../../../service/pools/rows/pools.ts'
+import { knownSim } from '../../../service/sims/rows/sims.ts'
 import { type UsageResponse as Counted, countStream } from '../../../service/usage/count-usage.ts'
+import { readUsageSeries } from '../../../service/usage/read-usage-series.ts'
 import {
   endDelivery,
   findDelivery,
@@ -66,6 +71,21 @@ export const usageRoutes = [
     query: UsageQuery,
     response: { 200: UsageResponse },
     handle: takeIn,
+  }),
+  route('GET', '/usage', {
+    operationId: 'readUsageSeries',
+    summary: 'Usage of a SIM, a pool or the tenant over time, in steps',
+    description:
+      'Without simId and poolId: of the tenant. A SIM is read from its records, so its series follows it through pools; a pool has the usage of SIMs while they were in it. Refused if it makes more than 1,000 steps, or needs more than 50,000 records or time buckets.',
+    problems: ['sim_not_found', 'pool_not_found'],
+    query: UsageSeriesQuery,
+    response: { 200: UsageSeries },
+    read: async (tx, { query: { simId, poolId, ...asked } }) => {
+      checkOneNamed({ simId, poolId })
+      if (simId !== undefined) await knownSim(tx, simId)
+      if (poolId !== undefined) await knownPool(tx, poolId)
+      return readUsageSeries(tx, subjectNamed({ simId, poolId }), asked)
+    },
   }),
   route('GET', '/usage-deliveries', {
     operationId: 'listUsageDeliveries',

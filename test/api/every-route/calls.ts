@@ -479,6 +479,12 @@ export const LINES: Readonly<Record<string, Line>> = {
       return { path: { id: body.data[0].id as number } }
     },
   },
+  readUsageSeries: {
+    call: ({ simId }) => ({
+      query: { simId, from: '2026-11-01T00:00:00Z', to: '2026-12-01T00:00:00Z', step: 'P1D' },
+    }),
+    foreign: 404,
+  },
   acknowledgeAlert: {
     call: async (estate) => ({ body: { rule: 'sim-overage', simId: await firingSim(estate) } }),
     foreign: 404,

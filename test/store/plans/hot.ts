@@ -127,6 +127,8 @@ const deliverOutbox: Work = ({ harness }) =>
     },
   )
 
+const MONTH = 'from=2026-10-20T00:00:00Z&to=2026-11-20T00:00:00Z&step=PT1H'
+
 /** By name. Each does as much in every estate. */
 export const HOT: Readonly<Record<string, Work>> = {
   'a SIM by id': (estate) => get(estate, `/api/sims/${one(estate)}`),
@@ -171,6 +173,9 @@ export const HOT: Readonly<Record<string, Work>> = {
     const { headers } = await estate.tenant.inside('GET', `/internal/alerts?pageSize=${PAGE}`)
     await get(estate, /<([^>]+)>; rel="next"/.exec(headers['link'] ?? '')?.[1] ?? '', 'inside')
   },
+  'usage of a SIM over time': (estate) => get(estate, `/internal/usage?simId=${one(estate)}&${MONTH}`, 'inside'),
+  'usage of a pool over time': (estate) => get(estate, `/internal/usage?poolId=${poolOf(estate)}&${MONTH}`, 'inside'),
+  'usage of the tenant over time': (estate) => get(estate, `/internal/usage?${MONTH}`, 'inside'),
   'orders, page 1': list('/api/orders'),
   'tariffs, page 1': list('/api/tariffs'),
   'audit trail of a SIM': (estate) => list(`/internal/audit?subject=sim&subjectId=${one(estate)}`, 'inside')(estate),
