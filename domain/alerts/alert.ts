@@ -29,6 +29,31 @@ const Withheld = oneOf(
 )
 const Rule = Text('Name of the rule', 'pool-overage', { minLength: 1, maxLength: 100 })
 
+const EXAMPLE = {
+  id: 12,
+  rule: 'pool-overage',
+  level: LogLevel.Critical,
+  ruleVersion: 3,
+  subject: { kind: 'pool' as const, id: 7, label: 'Meters north' },
+  poolId: 7,
+  message: 'Pool Meters north is 340 MB over its capacity.',
+  cycle: '2026-11',
+  phase: 'firing' as const,
+  since: '2026-11-20T12:00:00.000Z',
+  metSince: '2026-11-20T12:00:00.000Z',
+  times: 1,
+  isLogged: true,
+  isMailed: true,
+  silencedUntil: null,
+  withheld: [],
+  acknowledgedAt: null,
+  acknowledgedBy: null,
+  acknowledgedByName: null,
+  lastSignal: 'overLimit',
+  error: null,
+  evaluatedAt: '2026-11-20T12:00:00.000Z',
+}
+
 export const Alert = objectWithExample(
   {
     id: Id('Alert'),
@@ -69,30 +94,7 @@ export const Alert = objectWithExample(
     error: nullable(Type.String({ description: 'Fault of the latest evaluation; null if it decided' })),
     evaluatedAt: Instant('Time of the last change'),
   },
-  {
-    id: 12,
-    rule: 'pool-overage',
-    level: LogLevel.Critical,
-    ruleVersion: 3,
-    subject: { kind: 'pool', id: 7, label: 'Meters north' },
-    poolId: 7,
-    message: 'Pool Meters north is 340 MB over its capacity.',
-    cycle: '2026-11',
-    phase: 'firing',
-    since: '2026-11-20T12:00:00.000Z',
-    metSince: '2026-11-20T12:00:00.000Z',
-    times: 1,
-    isLogged: true,
-    isMailed: true,
-    silencedUntil: null,
-    withheld: [],
-    acknowledgedAt: null,
-    acknowledgedBy: null,
-    acknowledgedByName: null,
-    lastSignal: 'overLimit',
-    error: null,
-    evaluatedAt: '2026-11-20T12:00:00.000Z',
-  },
+  EXAMPLE,
 )
 export type Alert = Static<typeof Alert>
 
@@ -104,24 +106,39 @@ const Episode = strictObject({
 })
 
 /** An alert, and what it did. */
-export const AlertDetail = strictObject({
-  ...Alert.properties,
-  silences: Type.Array(Silence, { description: 'Open silences that hold back its mails; of an ended alert none' }),
-  suspension: nullable(
-    strictObject(
-      {
-        openedAt: Instant('Time of the suspension'),
-        until: nullable(oneOf(['renewal', 'manual'], 'renewal: of the billing cycle; manual: until a person acts')),
-        workflowId: nullable(Text('Its workflow', 'suspend-on-overage:tf622080bc0a0:1:2026-11')),
-      },
-      { description: 'Suspension of the SIM by its rule; null: there is none now' },
+export const AlertDetail = objectWithExample(
+  {
+    ...Alert.properties,
+    silences: Type.Array(Silence, { description: 'Open silences that hold back its mails; of an ended alert none' }),
+    suspension: nullable(
+      strictObject(
+        {
+          openedAt: Instant('Time of the suspension'),
+          until: nullable(oneOf(['renewal', 'manual'], 'renewal: of the billing cycle; manual: until a person acts')),
+          workflowId: nullable(Text('Its workflow', 'suspend-on-overage:tf622080bc0a0:1:2026-11')),
+        },
+        { description: 'Suspension of the SIM by its rule; null: there is none now' },
+      ),
     ),
-  ),
-  episodes: Type.Array(Episode, {
-    description:
-      'The present or last episode first, then at most 19 earlier ones of which it remembers reports. `withheld` is about the first; for earlier ones it is not stored',
-  }),
-})
+    episodes: Type.Array(Episode, {
+      description:
+        'The present or last episode first, then at most 19 earlier ones of which it remembers reports. `withheld` is about the first; for earlier ones it is not stored',
+    }),
+  },
+  {
+    ...EXAMPLE,
+    silences: [],
+    suspension: null,
+    episodes: [
+      {
+        beganAt: '2026-11-20T12:00:00.000Z',
+        endedAt: null,
+        end: null,
+        followed: { entries: [], mails: [], tickets: [], workflows: [], holds: [] },
+      },
+    ],
+  },
+)
 export type AlertDetail = Static<typeof AlertDetail>
 
 /** Which alert is meant: neither a SIM, a pool nor a tag is named for one of the tenant. */
