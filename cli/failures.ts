@@ -30,7 +30,7 @@ const MENDABLE: readonly (readonly [codes: RegExp, ExitCode, advice: string])[] 
   [
     /^EADDRINUSE$/,
     ExitCode.conflict,
-    'stop the program that listens there, or choose another with PORT, INTERNAL_PORT or WORKER_PORT',
+    'stop the program that listens there, or choose another with PORT, INTERNAL_PORT, CONSOLE_PORT or WORKER_PORT',
   ],
   [/^(ENOENT|ENOTDIR)$/, ExitCode.notFound, 'check the path'],
   [/^(EACCES|EPERM|EISDIR|EEXIST|ENOSPC|EROFS)$/, ExitCode.usage, 'check the path, its rights and the disk'],

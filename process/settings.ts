@@ -62,6 +62,7 @@ const isPublicUrl = (value: string): boolean => {
   const { protocol = '', search, hash, username, password } = URL.parse(value) ?? {}
   return /^https?:$/.test(protocol) && !search && !hash && !username && !password
 }
+const isPort = (value: string): boolean => /^\d{1,5}$/.test(value) && Number(value) <= 65_535
 const isAddress = (value: string): boolean => /^(\[[0-9a-fA-F:.]+\]|[^\s:/@]+):\d{1,5}$/.test(value)
 /** A secret. It is sent in an HTTP header: its characters are restricted. */
 const secret = (description: string) =>
@@ -73,6 +74,17 @@ export const Settings = Type.Object({
   INTERNAL_PORT: port(8081, 'Port of the internal API.'),
   INTERNAL_HOST: text('127.0.0.1', 'Address the internal API listens on.'),
   WORKER_PORT: port(8082, "Port of the worker's health and metrics."),
+  CONSOLE_PORT: Type.Refine(
+    Type.String({ default: '8083', description: 'Port of the console, the pages for people; `off`: no console.' }),
+    (value) => value === 'off' || isPort(value),
+    () => 'must be a port from 0 to 65535, or off',
+  ),
+  CONSOLE_HOST: text('127.0.0.1', 'Address the console listens on.'),
+  CONSOLE_URL: optional(
+    isPublicUrl,
+    'an http or https URL without query, such as https://console.example.com',
+    'Address of the console as browsers see it; default: this machine at CONSOLE_PORT.',
+  ),
   DATA_DIR: text('.data', 'Folder of the embedded servers: database, Temporal, inbox, carrier.'),
   DATABASE_URL: url(POSTGRES, 'PostgreSQL to use instead of the embedded one.'),
   DATABASE_DIRECT_URL: url(
@@ -132,7 +144,7 @@ export const Settings = Type.Object({
   CONNECTION_TLS: choice(
     ['required', 'optional'],
     'required',
-    'Whether keys and passwords must leave this machine encrypted (`required`: https, rediss, `sslmode=verify-full`), or may go in the clear, for example in a private network. Holds for `DATABASE_URL`, `DATABASE_DIRECT_URL`, `REDIS_URL`, `CARRIER_URL`, `SERVICE_URL`, `SERVICE_BASE_URL`, `SERVICE_INTERNAL_URL`.',
+    'Whether keys and passwords must leave this machine encrypted (`required`: https, rediss, `sslmode=verify-full`), or may go in the clear, for example in a private network. Holds for `DATABASE_URL`, `DATABASE_DIRECT_URL`, `REDIS_URL`, `CARRIER_URL`, `SERVICE_URL`, `SERVICE_BASE_URL`, `SERVICE_INTERNAL_URL`, `CONSOLE_URL`.',
   ),
   CURRENCY: text('EUR', 'Currency of new tenants: ISO 4217. A tenant keeps its own.'),
   BILLING_CYCLE: text(

@@ -12,6 +12,7 @@ const ENCRYPTED: Readonly<Record<string, string>> = {
   SERVICE_URL: 'be https://',
   SERVICE_BASE_URL: 'be https://',
   SERVICE_INTERNAL_URL: 'be https://',
+  CONSOLE_URL: 'be https://',
   CARRIER_URL: 'be https://',
 }
 /** Values of `sslmode` that never fall back to an unencrypted connection. */

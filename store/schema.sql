@@ -829,6 +829,23 @@ create policy readable on rule_spreads for select to simherd_tenant using (true)
 grant insert, select on rule_spreads to simherd_platform;
 grant select on rule_spreads to simherd_tenant;
 
+create table sessions (
+  token_hash bytea not null,
+  key_id text not null,
+  created_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  user_agent text not null,
+  constraint sessions_pkey PRIMARY KEY (token_hash),
+  constraint sessions_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id)
+);
+CREATE INDEX sessions_end ON public.sessions USING btree (expires_at);
+CREATE INDEX sessions_key ON public.sessions USING btree (key_id);
+alter table sessions enable row level security;
+alter table sessions force row level security;
+create policy all_sessions on sessions for all to simherd_platform using (true) with check (true);
+grant delete, insert, select, update on sessions to simherd_platform;
+
 create table shadow_log (
   id bigint generated always as identity not null,
   tenant_id text default app_tenant() not null,

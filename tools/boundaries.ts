@@ -17,6 +17,7 @@ const FOLDERS = [
   'workflows',
   'process',
   'api',
+  'console',
   'worker',
   'cli',
   'stack',
@@ -131,6 +132,11 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
     why: 'api/ is the entry point by HTTP: it calls service/ and store/, and imports no other entry point and no workflow',
     imports: ['domain', 'rules', 'store', 'service', 'adapters/queues', 'adapters/temporal', 'process'],
     types: ['adapters'],
+  },
+  console: {
+    why: 'console/ is the entry point of people: it asks the interfaces as any client, and never the store or the service',
+    imports: ['domain', 'adapters/rest', 'process', 'api/http'],
+    types: ['api'],
   },
   worker: {
     why: 'worker/ is the entry point of jobs and workflows: cli/ starts it and passes its settings',

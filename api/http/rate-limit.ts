@@ -66,7 +66,9 @@ export async function useAnonymousLimit(
     timeWindow: MINUTE_MS,
     cache: MOST_COUNTS,
     keyGenerator: callerAddress,
-    allowList: ({ routeOptions: { config } }) => config.takesKey === true || config.isPolled === true,
+    // Only the console knows a caller as early as here.
+    allowList: ({ keyId, routeOptions: { config } }) =>
+      Boolean(keyId) || config.takesKey === true || config.isPolled === true,
     // Caches keep these responses: a caller's count does not belong into them.
     addHeadersOnExceeding: NO_HEADERS,
     addHeaders: NO_HEADERS,
@@ -77,4 +79,23 @@ export async function useAnonymousLimit(
       ),
   })
   app.addHook('onRequest', app.rateLimit())
+}
+
+/** The same number as refused keys, by default. */
+const TRIES = 60
+
+/** Limits an address' tries to sign in on the paths of a scope, right and wrong ones, with `rate_limited`. */
+export async function useTryLimit(app: FastifyInstance, perMinute = TRIES): Promise<void> {
+  if (perMinute === 0) return
+  await app.register(rateLimit, {
+    max: perMinute,
+    timeWindow: MINUTE_MS,
+    cache: MOST_COUNTS,
+    keyGenerator: callerAddress,
+    errorResponseBuilder: (request, { max, ttl }) =>
+      new ServiceError(
+        'rate_limited',
+        `${callerAddress(request)} may try ${max} keys a minute: go on in ${counted(Math.ceil(ttl / 1000), 'second')}.`,
+      ),
+  })
 }

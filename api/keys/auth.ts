@@ -125,8 +125,10 @@ const TOUCH_MS = 60_000
 
 const NO_SUCH_KEY = 'There is no such API key.'
 
-function authenticate(key: StoredKey | undefined, secret: string, now: Date): StoredKey {
-  if (key === undefined || !timingSafeEqual(key.secretHash, hashSecret(secret))) throw unauthorized(NO_SUCH_KEY)
+/** @returns the key, if the secret is its own and it works now @throws ServiceError `unauthorized` */
+export function authenticate(key: StoredKey | undefined, secret: string | undefined, now: Date): StoredKey {
+  if (key === undefined || secret === undefined || !timingSafeEqual(key.secretHash, hashSecret(secret)))
+    throw unauthorized(NO_SUCH_KEY)
   if (key.revokedAt !== null) throw unauthorized('The API key was revoked.')
   if (key.expiresAt !== null && key.expiresAt <= now) throw unauthorized('The API key has expired.')
   return key

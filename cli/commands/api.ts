@@ -1,4 +1,4 @@
-/** `simherd api`: runs both listeners with the database, queues and Temporal server of the settings. */
+/** `simherd api`: runs the listeners with the database, queues and Temporal server of the settings. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -6,6 +6,7 @@ import { openQueues } from '../../adapters/queues/backend.ts'
 import { openRequestCounts } from '../../adapters/queues/open-request-counts.ts'
 import { openWorkflowClient } from '../../adapters/temporal/client.ts'
 import { startApi } from '../../api/main.ts'
+import { buildConsole } from '../../console/main.ts'
 import { parseNetworks } from '../../domain/networks.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import { clockDependency, registerClockOffset } from '../../process/clock-dependency.ts'
@@ -78,6 +79,9 @@ async function runApi(settings: Settings, log: Logger): Promise<Running> {
     port: settings.PORT,
     internalHost: settings.INTERNAL_HOST,
     internalPort: settings.INTERNAL_PORT,
+    ...(settings.CONSOLE_PORT !== 'off' && {
+      console: { host: settings.CONSOLE_HOST, port: Number(settings.CONSOLE_PORT), build: buildConsole },
+    }),
     dependencies: [
       databaseDependency(database.db),
       rulesDependency(store, rules),
@@ -89,7 +93,8 @@ async function runApi(settings: Settings, log: Logger): Promise<Running> {
     logger: log,
   })
   const presence = startPresence(store, 'api', log)
-  log.info({ api: api.apiUrl, internal: api.internalUrl }, 'the API listens')
+  const consoleUrl = settings.CONSOLE_URL || api.consoleUrl
+  log.info({ api: api.apiUrl, internal: api.internalUrl, console: consoleUrl }, 'the API listens')
   return {
     stop: async () => {
       await api.close()

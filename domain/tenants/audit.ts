@@ -7,6 +7,7 @@ import { Actor, Id, Instant, KeyId, KeyName, nullable, oneOf, RequestId, strictO
 export const AUDIT_SUBJECTS = [
   'tenant',
   'key',
+  'session',
   'tariff',
   'pool',
   'sim',

@@ -23,6 +23,7 @@ beforeAll(async () => {
     DATA_DIR: join(folder, 'data'),
     PORT: `${port}`,
     INTERNAL_PORT: `${internal}`,
+    CONSOLE_PORT: `${await freePort()}`,
     WORKER_PORT: `${worker}`,
   }
 })

@@ -31,6 +31,7 @@ beforeAll(async () => {
     SERVICE_KEY: 'key.of.nobody',
     PORT: String(await freePort()),
     INTERNAL_PORT: String(await freePort()),
+    CONSOLE_PORT: 'off',
     WORKER_PORT: String(await freePort()),
   }
 })

@@ -110,6 +110,7 @@ async function play(programs?: string): Promise<void> {
     SMTP_URL: inbox.smtpUrl,
     PORT: String(await freePort()),
     INTERNAL_PORT: String(await freePort()),
+    CONSOLE_PORT: String(await freePort()),
     WORKER_PORT: String(await freePort()),
     CARRIER_PORT: String(await freePort()),
     KEPT: join(folder, 'kept'),

@@ -107,6 +107,7 @@ export async function startService(
     TICKET_LEASE: 'PT3S',
     SWEEP_EVERY: 'PT0.5S',
     STOP_DELAY: 'PT0S',
+    CONSOLE_PORT: 'off',
     LOG_LEVEL: 'warn',
     WORKFLOW_BUNDLE: inject('workflowBundle'),
     ...settings,

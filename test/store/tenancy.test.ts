@@ -296,6 +296,7 @@ describe('each table of tenants', () => {
     expect(rows.map(({ reference }) => reference)).toEqual([
       'api_keys FOREIGN KEY (replaced_by) REFERENCES api_keys(id)',
       'pools FOREIGN KEY (tariff_id) REFERENCES tariffs(id)',
+      'sessions FOREIGN KEY (key_id) REFERENCES api_keys(id)',
       'sims FOREIGN KEY (pending_tariff_id) REFERENCES tariffs(id)',
       'sims FOREIGN KEY (tariff_id) REFERENCES tariffs(id)',
     ])
@@ -335,6 +336,7 @@ describe('each table of tenants', () => {
       rule_activations: 'insert select',
       rule_sets: 'insert select',
       rule_spreads: 'insert select',
+      sessions: 'delete insert select update',
       shadow_log: 'delete',
       tariffs: 'insert select',
       tenants: 'insert select update',

@@ -32,6 +32,7 @@ export async function startApi(databaseUrl: string, settings: Partial<Settings> 
       TEMPORAL_ADDRESS: '127.0.0.1:1',
       PORT: port,
       INTERNAL_PORT: internalPort,
+      CONSOLE_PORT: 'off',
       LOG_LEVEL: 'warn',
       STOP_DELAY: 'PT0S',
       ...settings,

@@ -40,6 +40,7 @@ export async function startService(settings: Partial<Settings> = {}): Promise<Se
     SMTP_URL: '',
     CARRIER_URL: '',
     LOG_LEVEL: 'error' as const,
+    CONSOLE_PORT: 'off',
     ...unlimited,
     ...settings,
   }

@@ -34,6 +34,13 @@ describe('whyNotImport', () => {
     ['what decides, from rows', 'service/sims/rows/sims.ts', file('service/sims/tag-sim.ts', 'tagSim'), 'types only'],
     ['another adapter', 'adapters/temporal/client.ts', file(BACKEND, 'x'), 'it does not import'],
     ['a door from another', 'api/main.ts', file('worker/start-worker.ts', 'startWorker'), 'it does not import worker/'],
+    ['the store, from the console', 'console/main.ts', file('store/tenancy.ts', 'inTenant'), 'any client'],
+    [
+      'the service, from the console',
+      'console/main.ts',
+      file('service/tenants/use-session.ts', 'useSession'),
+      'any client',
+    ],
     ['a package not of its list', 'domain/page.ts', packaged('kysely', 'sql'), 'of kysely it imports types only'],
     ['a value, from the bundle', 'domain/time/cycle.ts', file('domain/codes.ts', 'labelOf'), 'enters the bundle'],
     ['a noun that stands on it', 'service/sims/rows/sims.ts', file(TICKETS, 'x'), 'only pools, tariffs, usage;'],

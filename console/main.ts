@@ -1,0 +1,78 @@
+/** The console: pages for people. It asks both listeners as any client does, with the rights of the session's key. */
+import formbody from '@fastify/formbody'
+import helmet from '@fastify/helmet'
+import type { FastifyPluginAsync } from 'fastify'
+import { html } from 'hono/html'
+import { type App, type AppOptions, buildApp, refuseOtherMethods } from '../api/http/app.ts'
+import { type AnonymousLimit, useAnonymousLimit } from '../api/http/rate-limit.ts'
+import type { RefusalLimit } from '../api/keys/auth.ts'
+import type { Sessions } from '../api/keys/sessions.ts'
+import { ServiceError } from '../domain/errors.ts'
+import { isOwnRequest } from './own-request.ts'
+import { doorRoutes } from './pages/sign-in.ts'
+import { sendFailure } from './parts/failure.ts'
+import { sendPage } from './parts/page.ts'
+import { requireSession, useSessions } from './session.ts'
+
+export interface ConsoleOptions extends AppOptions, RefusalLimit, AnonymousLimit {
+  readonly sessions: Sessions
+}
+
+const NONE = ["'none'"]
+const OWN = ["'self'"]
+/**
+ * Pages load only what is served here, and are in no frame. `Origin` is null without a referrer, so forms keep theirs.
+ * TLS is the work of the proxy before it: so is HSTS.
+ */
+const POLICY = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: NONE,
+      scriptSrc: OWN,
+      styleSrc: OWN,
+      imgSrc: [...OWN, 'data:'],
+      fontSrc: OWN,
+      connectSrc: OWN,
+      formAction: OWN,
+      baseUri: NONE,
+      frameAncestors: NONE,
+    },
+  },
+  referrerPolicy: { policy: 'same-origin' },
+  strictTransportSecurity: false,
+} as const
+
+/** The console's listener. It is ready to listen, or for `inject`. */
+export async function buildConsole(options: ConsoleOptions): Promise<App> {
+  const app = buildApp(options)
+  await app.register(helmet, POLICY)
+  const pages: FastifyPluginAsync = async (scope) => {
+    scope.setErrorHandler((error, request, reply) => sendFailure(error, request, reply))
+    scope.addHook('onRequest', async ({ method, headers }) => {
+      if (method === 'GET' || method === 'HEAD' || isOwnRequest(headers)) return
+      throw new ServiceError('forbidden', 'This was sent from another site: open the page here and send it again.')
+    })
+    await scope.register(formbody)
+    await useSessions(scope, options.sessions)
+    await useAnonymousLimit(scope, options)
+    requireSession(scope)
+    const complete = refuseOtherMethods(scope)
+    await scope.register(doorRoutes, options)
+    scope.get('/', async ({ session }, reply) =>
+      sendPage(reply, {
+        title: 'Estate',
+        main: html`<h1>Signed in</h1>
+<p>with the key ${session?.keyName}</p>
+<form method="post" action="/sign-out"><button type="submit">Sign out</button></form>`,
+      }),
+    )
+    scope.get('/*', async ({ url }) => {
+      throw new ServiceError('not_found', `There is no page ${url.split('?')[0]}.`)
+    })
+    complete()
+  }
+  await app.register(pages)
+  await app.ready()
+  return app
+}

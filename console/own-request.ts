@@ -1,0 +1,20 @@
+/** What a browser may send here, and where it may be sent from here. Pure. */
+import type { IncomingHttpHeaders } from 'node:http'
+
+/**
+ * Whether a form was sent from a page of the console, and not by another site in the name of a signed-in person.
+ * `Sec-Fetch-Site` decides; browsers without it send `Origin`. Other programs send neither, and are refused.
+ */
+export function isOwnRequest({ 'sec-fetch-site': site, origin = '', host }: IncomingHttpHeaders): boolean {
+  if (site !== undefined) return site === 'same-origin'
+  return host !== undefined && URL.parse(origin)?.host === host.toLowerCase()
+}
+
+/** An origin that no text of others can name. */
+const HERE = 'http://console.invalid'
+
+/** A path of the console to go on to. Other text, such as the address of another site, becomes `/`. */
+export function ownPath(next: unknown): string {
+  const url = typeof next === 'string' && next.startsWith('/') ? URL.parse(next, HERE) : null
+  return url?.origin === HERE ? url.pathname + url.search : '/'
+}

@@ -1,0 +1,31 @@
+/** A page that says why a request has failed. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { html } from 'hono/html'
+import { asServiceError } from '../../api/http/problems.ts'
+import { noteRefusal } from '../../api/http/request-log.ts'
+import { ERRORS } from '../../domain/errors.ts'
+import { quote } from '../../domain/quote.ts'
+import { sendPage } from './page.ts'
+
+/** Bytes of the words of a failure. */
+const MOST_DETAIL = 1000
+
+export async function sendFailure(
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const error = asServiceError(thrown)
+  const { status, title } = ERRORS[error.code]
+  const detail = quote(error.message, MOST_DETAIL)
+  if (status >= 500) request.log.error({ err: error.cause ?? error }, detail)
+  noteRefusal(request, { code: error.code, detail })
+  if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter)
+  return sendPage(reply.code(status), {
+    title,
+    main: html`<h1>${title}</h1>
+<p>${detail}</p>
+<p>Request ${request.id}</p>
+<p><a href="/">To the beginning</a></p>`,
+  })
+}

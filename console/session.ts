@@ -1,0 +1,49 @@
+/** The session of a browser, in its cookie. */
+import cookie from '@fastify/cookie'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Sessions } from '../api/keys/sessions.ts'
+import { LONGEST_SESSION_MS, type Session } from '../domain/tenants/session.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The session that a request of the console belongs to. Null: nobody is signed in. */
+    session: Session | null
+  }
+  interface FastifyContextConfig {
+    /** Whether a page of the console is for everyone. */
+    isOpen?: true
+  }
+}
+
+/** The prefix makes browsers refuse it from another host, and without `Secure` and `Path=/`. */
+const COOKIE = '__Host-simherd'
+const ATTRIBUTES = { path: '/', secure: true, httpOnly: true, sameSite: 'lax' } as const
+
+/** The token of a request's cookie; empty without one. */
+export const tokenOf = (request: FastifyRequest): string => request.cookies[COOKIE] ?? ''
+
+/** The server ends a session sooner, when it is not used. */
+export const setToken = (reply: FastifyReply, token: string): FastifyReply =>
+  reply.setCookie(COOKIE, token, { ...ATTRIBUTES, maxAge: LONGEST_SESSION_MS / 1000 })
+
+export const clearToken = (reply: FastifyReply): FastifyReply => reply.clearCookie(COOKIE, ATTRIBUTES)
+
+/** Finds the session of each request. */
+export async function useSessions(app: FastifyInstance, sessions: Sessions): Promise<void> {
+  await app.register(cookie)
+  app.decorateRequest('session', null)
+  app.decorateRequest('keyId', '')
+  app.addHook('onRequest', async (request) => {
+    request.session = (await sessions.find(tokenOf(request))) ?? null
+    request.keyId = request.session?.keyId ?? ''
+  })
+}
+
+/** Sends whoever is not signed in to the door. Call after {@link useSessions}. */
+export function requireSession(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.session !== null || request.routeOptions.config.isOpen === true) return
+    const next = request.method === 'GET' ? request.url : '/'
+    return reply.redirect(`/sign-in?next=${encodeURIComponent(next)}`, 303)
+  })
+}

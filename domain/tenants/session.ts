@@ -1,0 +1,25 @@
+/** Sessions of the console: a browser that is signed in acts with the rights of an API key. */
+import type { Scope } from './tenant.ts'
+
+export interface Session {
+  /** The key that signed in. */
+  readonly keyId: string
+  readonly keyName: string
+  /** The tenant of the key. Null for an operator key. */
+  readonly tenantId: string | null
+  readonly scopes: readonly Scope[]
+}
+
+/** A session ends so long after its last use, in milliseconds. A night and the day before it. */
+const IDLE_MS = 12 * 3_600_000
+/** Longest session, in milliseconds. */
+export const LONGEST_SESSION_MS = 90 * 86_400_000
+/** The last use of a session is written at most so often, in milliseconds. */
+const SEEN_EVERY_MS = 60_000
+
+/** The end of a session that is used now. */
+export const sessionEnd = (createdAt: Date, now: Date): Date =>
+  new Date(Math.min(now.getTime() + IDLE_MS, createdAt.getTime() + LONGEST_SESSION_MS))
+
+/** Whether the last use of a session is to be written again. */
+export const isSeenLongAgo = (seenAt: Date, now: Date): boolean => now.getTime() - seenAt.getTime() >= SEEN_EVERY_MS

@@ -1,0 +1,66 @@
+/** A console on the harness's database, and a browser without scripts: it keeps the cookie and sends forms. */
+import { afterAll, beforeAll } from 'vitest'
+import type { App } from '../../../api/http/app.ts'
+import { askEachTime } from '../../../api/keys/key-cache.ts'
+import { sessionsOf } from '../../../api/keys/sessions.ts'
+import { buildConsole, type ConsoleOptions } from '../../../console/main.ts'
+import type { Harness } from '../harness.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly body: string
+}
+
+export interface Browser {
+  readonly get: (url: string, headers?: Record<string, string>) => Promise<Answer>
+  /** Sends a form, as from a page of the console unless the headers say otherwise. */
+  readonly post: (url: string, form: Record<string, string>, headers?: Record<string, string>) => Promise<Answer>
+  /** The value of its cookie; undefined without one. */
+  readonly token: () => string | undefined
+}
+
+const OWN = { 'sec-fetch-site': 'same-origin' }
+
+/** @param cookie that it has already */
+function openBrowser(app: App, cookie?: string): Browser {
+  let token = cookie
+  const ask = async (method: 'GET' | 'POST', url: string, headers: Record<string, string>, payload?: string) => {
+    const kept = token === undefined ? {} : { cookie: `__Host-simherd=${token}` }
+    const answer = await app.inject({ method, url, headers: { ...kept, ...headers }, ...(payload && { payload }) })
+    const set = answer.cookies.find(({ name }) => name === '__Host-simherd')
+    if (set !== undefined) token = set.value || undefined
+    return { status: answer.statusCode, headers: answer.headers, body: answer.body }
+  }
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  return {
+    get: (url, headers = {}) => ask('GET', url, headers),
+    post: (url, fields, headers = OWN) =>
+      ask('POST', url, { ...form, ...headers }, new URLSearchParams(fields).toString()),
+    token: () => token,
+  }
+}
+
+export interface ConsoleHarness {
+  app: App
+  open: (cookie?: string) => Browser
+  /** A browser that has signed in by this key. */
+  signedIn: (key: string) => Promise<Browser>
+}
+
+export function useConsole(harness: Harness, more: Partial<ConsoleOptions> = {}): ConsoleHarness {
+  const made = {} as ConsoleHarness
+  beforeAll(async () => {
+    const sessions = sessionsOf(harness.store, askEachTime(harness.store))
+    const app = await buildConsole({ sessions, refusalLimit: 0, anonymousLimit: 0, ...more })
+    const open = (cookie?: string) => openBrowser(app, cookie)
+    const signedIn = async (key: string) => {
+      const browser = open()
+      await browser.post('/sign-in', { key })
+      return browser
+    }
+    Object.assign(made, { app, open, signedIn })
+  })
+  afterAll(() => made.app.close())
+  return made
+}
