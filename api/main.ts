@@ -5,6 +5,7 @@ import { createMetrics, type Metrics } from '../process/metrics.ts'
 import type { App, AppOptions } from './http/app.ts'
 import type { AnonymousLimit, RequestLimit } from './http/rate-limit.ts'
 import type { RefusalLimit } from './keys/auth.ts'
+import { type Callers, openCallers } from './keys/callers.ts'
 import { askEachTime, rememberKeys } from './keys/key-cache.ts'
 import { type Sessions, sessionsOf } from './keys/sessions.ts'
 import type { InternalOptions } from './options.ts'
@@ -15,12 +16,19 @@ export interface ConsoleConfig {
   readonly host: string
   readonly port: number
   readonly build: (
-    options: AppOptions & RefusalLimit & AnonymousLimit & { readonly sessions: Sessions },
+    options: AppOptions &
+      RefusalLimit &
+      AnonymousLimit & {
+        readonly outside: App
+        readonly inside: App
+        readonly callers: Callers
+        readonly sessions: Sessions
+      },
   ) => Promise<App>
 }
 
 export interface ApiConfig
-  extends Omit<InternalOptions, 'keys'>,
+  extends Omit<InternalOptions, 'keys' | 'callers'>,
     RefusalLimit,
     AnonymousLimit,
     Pick<AppOptions, 'trustedProxies'> {
@@ -64,11 +72,12 @@ export async function startApi(config: ApiConfig): Promise<RunningApi> {
       ? undefined
       : rememberKeys(config.store, { databaseUrl, ...(onLost && { onError: onLost }) })
   const dependencies = [stillRuns(ending.signal), ...config.dependencies]
-  const routes = { ...config, dependencies, ...(keys && { keys }) }
+  const callers = openCallers()
+  const routes = { ...config, dependencies, ...(keys && { keys }), ...(config.console && { callers }) }
   const outside = await buildPublic(routes, common)
   const inside = await buildInternal(routes, common)
   const sessions = sessionsOf(config.store, keys ?? askEachTime(config.store))
-  const pages = await config.console?.build({ ...common, sessions })
+  const pages = await config.console?.build({ ...common, outside, inside, callers, sessions })
   const closeAll = async () => {
     // Its requests go on to the two.
     await pages?.close()

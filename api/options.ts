@@ -8,6 +8,7 @@ import type { ReadRules } from '../service/rules/rules-in-force.ts'
 import type { TicketQuota } from '../service/tickets/open-ticket.ts'
 import type { UsageOptions } from '../service/usage/count-usage.ts'
 import type { Store } from '../store/tenancy.ts'
+import type { Callers } from './keys/callers.ts'
 import type { KeyCache } from './keys/key-cache.ts'
 
 /** Options of the public routes. */
@@ -15,6 +16,8 @@ export interface RouteOptions {
   readonly store: Store
   /** Keys that the process knows; left out: the database is asked each time. */
   readonly keys?: KeyCache
+  /** Callers within this process, who send no key; left out: there are none. */
+  readonly callers?: Callers
   /** Most open tickets a tenant may have; left out: any number. */
   readonly ticketQuota?: TicketQuota
   /** Whether mails have links that lead here. */

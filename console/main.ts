@@ -8,13 +8,14 @@ import { type AnonymousLimit, useAnonymousLimit } from '../api/http/rate-limit.t
 import type { RefusalLimit } from '../api/keys/auth.ts'
 import type { Sessions } from '../api/keys/sessions.ts'
 import { ServiceError } from '../domain/errors.ts'
+import type { Doors } from './calls.ts'
 import { isOwnRequest } from './own-request.ts'
 import { doorRoutes } from './pages/sign-in.ts'
 import { sendFailure } from './parts/failure.ts'
 import { sendPage } from './parts/page.ts'
 import { requireSession, useSessions } from './session.ts'
 
-export interface ConsoleOptions extends AppOptions, RefusalLimit, AnonymousLimit {
+export interface ConsoleOptions extends AppOptions, RefusalLimit, AnonymousLimit, Doors {
   readonly sessions: Sessions
 }
 

@@ -12,7 +12,8 @@ import { hashSecret, parseKey } from '../../service/tenants/create-key.ts'
 import { type StoredKey, touchKey } from '../../service/tenants/rows/keys.ts'
 import { inPlatform, type Store } from '../../store/tenancy.ts'
 import { callerAddress } from '../http/caller-address.ts'
-import { askEachTime, type KeyCache } from './key-cache.ts'
+import type { Callers } from './callers.ts'
+import { askEachTime, type KeyAnswer, type KeyCache } from './key-cache.ts'
 import { countRefusals } from './refusals.ts'
 import { knowWorkingKeys, READ_AGAIN_MS } from './working-keys.ts'
 
@@ -47,6 +48,8 @@ export interface RefusalLimit {
 
 interface KeyOptions extends RefusalLimit {
   readonly store: Store
+  /** Callers within this process, who send no key; left out: there are none. */
+  readonly callers?: Callers
   /** Keys that the process knows; left out: the database is asked each time. */
   readonly keys?: KeyCache
   /** The internal listener takes operator keys only. */
@@ -56,14 +59,14 @@ interface KeyOptions extends RefusalLimit {
 /**
  * Requires a key on every path of a scope. A credential without the form of a key is refused without a database query.
  * Beyond the limit of refusals, so is every request from that address, unless its key works. One that is unknown is
- * looked for once a second.
+ * looked for once a second. A caller within this process acts with the rights of its key, as they are now.
  *
  * Refuses with `unauthorized`, `forbidden`, `rate_limited`, `invalid_request` (for `X-Tenant-Id`) or
  * `tenant_not_found`.
  */
 export function useKeys(
   app: FastifyInstance,
-  { store, refusalLimit = REFUSALS, listener, keys = askEachTime(store) }: KeyOptions,
+  { store, refusalLimit = REFUSALS, listener, keys = askEachTime(store), callers }: KeyOptions,
 ): void {
   const refusals = countRefusals(refusalLimit, store.clock)
   const works = knowWorkingKeys(store)
@@ -74,7 +77,8 @@ export function useKeys(
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, takesKey: true }
   })
-  app.addHook('onRequest', async (request) => {
+  /** The key that a request sends, with the tenant that it names. */
+  const findSent = async (request: FastifyRequest, find: (keyId: string) => Promise<KeyAnswer>): Promise<KnownKey> => {
     const given = credential(request)
     const parsed = given === undefined ? undefined : parseKey(given)
     const address = callerAddress(request)
@@ -86,21 +90,29 @@ export function useKeys(
     const takeBack = refusals.note(address)
     if (given === undefined) throw unauthorized('Send an API key: Authorization: Bearer <key>, or X-API-Key.')
     if (parsed === undefined) throw unauthorized(NO_SUCH_KEY)
-    const { scope, tenant = 'required' } = request.routeOptions.config
-    const needed = scope ?? (['GET', 'HEAD'].includes(request.method) ? 'read' : 'write')
-    const named = namedTenant(request)
-    const looking = keys.find({ keyId: parsed.id, tenantId: named === PLATFORM ? undefined : named })
-    const found = await looking.catch((error: unknown) => {
+    const found = await find(parsed.id).catch((error: unknown) => {
       takeBack()
       throw error
     })
-    const now = new Date(store.clock())
-    const key = authenticate(found.key, parsed.secret, now)
+    const key = authenticate(found.key, parsed.secret, new Date(store.clock()))
     takeBack()
+    return { ...found, key }
+  }
+  app.addHook('onRequest', async (request) => {
+    const { scope, tenant = 'required' } = request.routeOptions.config
+    const needed = scope ?? (['GET', 'HEAD'].includes(request.method) ? 'read' : 'write')
+    const named = namedTenant(request)
+    const find = (keyId: string) => keys.find({ keyId, tenantId: named === PLATFORM ? undefined : named })
+    const caller = callers?.getStore()
+    const { key, hasTenant } =
+      caller === undefined
+        ? await findSent(request, find)
+        : asWorking(await find(caller.keyId), new Date(store.clock()))
+    const now = new Date(store.clock())
     if (listener === 'internal' && key.tenantId !== null)
       throw forbidden('The internal interface takes operator keys only.')
     if (!allows(key.scopes, needed)) throw forbidden(`The key has no scope "${needed}".`)
-    request.tenantId = tenantOf(key, named, tenant, found.hasTenant)
+    request.tenantId = tenantOf(key, named, tenant, hasTenant)
     if (key.lastUsedAt === null || now.getTime() - key.lastUsedAt.getTime() > TOUCH_MS) {
       keys.noteUse(key.id, now)
       await inPlatform(store, (tx) => touchKey(tx, key.id))
@@ -129,9 +141,24 @@ const NO_SUCH_KEY = 'There is no such API key.'
 export function authenticate(key: StoredKey | undefined, secret: string | undefined, now: Date): StoredKey {
   if (key === undefined || secret === undefined || !timingSafeEqual(key.secretHash, hashSecret(secret)))
     throw unauthorized(NO_SUCH_KEY)
+  return mustWork(key, now)
+}
+
+/** A key that is neither revoked nor expired. @throws ServiceError `unauthorized` */
+function mustWork(key: StoredKey, now: Date): StoredKey {
   if (key.revokedAt !== null) throw unauthorized('The API key was revoked.')
   if (key.expiresAt !== null && key.expiresAt <= now) throw unauthorized('The API key has expired.')
   return key
+}
+
+/** A key that works, and whether there is the tenant that the request names. */
+interface KnownKey extends KeyAnswer {
+  readonly key: StoredKey
+}
+
+function asWorking(found: KeyAnswer, now: Date): KnownKey {
+  if (found.key === undefined) throw unauthorized(NO_SUCH_KEY)
+  return { ...found, key: mustWork(found.key, now) }
 }
 
 function credential(request: FastifyRequest): string | undefined {

@@ -17,7 +17,7 @@ interface KeyLookup {
   readonly tenantId: string | undefined
 }
 
-interface KeyAnswer {
+export interface KeyAnswer {
   /** Undefined if there is no such key. */
   readonly key: StoredKey | undefined
   /** Whether there is the tenant that the request names. */

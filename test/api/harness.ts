@@ -4,6 +4,7 @@ import type { FastifyBaseLogger, InjectOptions } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
 import { openWorkflowClient, type WorkflowClient } from '../../adapters/temporal/client.ts'
 import type { App } from '../../api/http/app.ts'
+import { type Callers, openCallers } from '../../api/keys/callers.ts'
 import { startApi } from '../../api/main.ts'
 import { buildInternal, buildPublic } from '../../api/server.ts'
 import { TicketType } from '../../domain/codes.ts'
@@ -46,6 +47,8 @@ export interface Harness {
   databaseUrl: string
   outside: App
   inside: App
+  /** Callers without a key, for both listeners. */
+  callers: Callers
   operatorKey: string
   /** Epoch milliseconds; tests may set it. */
   now: number
@@ -152,7 +155,8 @@ export function useHarness(
     harness.operatorKey = operator.key
     const { ticketQuota, logger, workflowClient = INTERNAL.workflowClient } = options
     const app = { checkAnswers: options.checkAnswers ?? true, ...(logger && { logger }) }
-    const common = { store: harness.store, refusalLimit: 0, anonymousLimit: 0 }
+    harness.callers = openCallers()
+    const common = { store: harness.store, callers: harness.callers, refusalLimit: 0, anonymousLimit: 0 }
     harness.outside = await buildPublic({ ...common, hasMailLinks: true, ...(ticketQuota && { ticketQuota }) }, app)
     harness.inside = await buildInternal({ ...common, ...INTERNAL, workflowClient, dependencies: [] }, app)
     for (const listener of [harness.outside, harness.inside]) closing.push(() => listener.close())

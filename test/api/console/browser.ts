@@ -52,7 +52,8 @@ export function useConsole(harness: Harness, more: Partial<ConsoleOptions> = {})
   const made = {} as ConsoleHarness
   beforeAll(async () => {
     const sessions = sessionsOf(harness.store, askEachTime(harness.store))
-    const app = await buildConsole({ sessions, refusalLimit: 0, anonymousLimit: 0, ...more })
+    const { outside, inside, callers } = harness
+    const app = await buildConsole({ outside, inside, callers, sessions, refusalLimit: 0, anonymousLimit: 0, ...more })
     const open = (cookie?: string) => openBrowser(app, cookie)
     const signedIn = async (key: string) => {
       const browser = open()

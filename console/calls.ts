@@ -1,0 +1,65 @@
+/** Asks the listeners of this process, without a socket, in the name of a session's key. */
+
+import type { OutgoingHttpHeaders } from 'node:http'
+import { type InternalClient, internalClient, type PublicClient, publicClient } from '../adapters/rest/client.ts'
+import type { App } from '../api/http/app.ts'
+import type { Callers } from '../api/keys/callers.ts'
+
+/** The listeners, and how to name a caller to them. */
+export interface Doors {
+  readonly outside: App
+  readonly inside: App
+  readonly callers: Callers
+}
+
+export interface Calls {
+  readonly outside: PublicClient
+  readonly inside: InternalClient
+}
+
+interface CallsOf {
+  readonly keyId: string
+  /** The tenant that the calls are about, or `@platform`. */
+  readonly tenantId: string
+  /** The calls have the id of the request that needs them. */
+  readonly requestId: string
+}
+
+/** Clients use paths alone of it. */
+const BASE_URL = 'http://simherd.invalid'
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+/** Responses that have no body (Fetch standard, null body status). */
+const EMPTY: ReadonlySet<number> = new Set([204, 205, 304])
+
+/** Clients of both listeners that act with the rights of a key, as they are at each call. */
+export function callsOf({ outside, inside, callers }: Doors, { keyId, tenantId, requestId }: CallsOf): Calls {
+  const fetchFrom = (app: App) => (request: Request) => sendTo(app, request, (send) => callers.run({ keyId }, send))
+  const common = { baseUrl: BASE_URL, headers: { 'x-tenant-id': tenantId, 'x-request-id': requestId } }
+  return {
+    outside: publicClient({ ...common, fetch: fetchFrom(outside) }),
+    inside: internalClient({ ...common, fetch: fetchFrom(inside) }),
+  }
+}
+
+/** @param run sends within the context of the caller */
+async function sendTo(app: App, request: Request, run: <T>(send: () => T) => T): Promise<Response> {
+  const method = METHODS.find((one) => one === request.method)
+  if (method === undefined) throw new Error(`${request.method} is none of ${METHODS.join(', ')}`)
+  const { pathname, search } = new URL(request.url)
+  const headers = Object.fromEntries(request.headers)
+  const payload = await request.text()
+  // Awaited within the context: the request begins with the call of `then`.
+  const answer = await run(
+    async () => await app.inject({ method, url: pathname + search, headers, ...(payload !== '' && { payload }) }),
+  )
+  const { statusCode: status } = answer
+  return new Response(EMPTY.has(status) ? null : answer.body, { status, headers: headersOf(answer.headers) })
+}
+
+function headersOf(given: OutgoingHttpHeaders): Headers {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(given)) {
+    for (const one of [value].flat()) if (one !== undefined) headers.append(name, String(one))
+  }
+  return headers
+}
