@@ -2,7 +2,6 @@
 import formbody from '@fastify/formbody'
 import helmet from '@fastify/helmet'
 import type { FastifyPluginAsync } from 'fastify'
-import { html } from 'hono/html'
 import { type App, type AppOptions, buildApp, refuseOtherMethods } from '../api/http/app.ts'
 import { type AnonymousLimit, useAnonymousLimit } from '../api/http/rate-limit.ts'
 import type { RefusalLimit } from '../api/keys/auth.ts'
@@ -10,13 +9,17 @@ import type { Sessions } from '../api/keys/sessions.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { Doors } from './calls.ts'
 import { isOwnRequest } from './own-request.ts'
+import { estateRoutes } from './pages/estate.ts'
 import { doorRoutes } from './pages/sign-in.ts'
+import { simRoutes } from './pages/sims/index.ts'
+import { assetRoutes } from './parts/asset.ts'
 import { sendFailure } from './parts/failure.ts'
-import { sendPage } from './parts/page.ts'
 import { requireSession, useSessions } from './session.ts'
 
 export interface ConsoleOptions extends AppOptions, RefusalLimit, AnonymousLimit, Doors {
   readonly sessions: Sessions
+  /** Epoch milliseconds. Default: the machine's. */
+  readonly clock?: () => number
 }
 
 const NONE = ["'none'"]
@@ -60,14 +63,9 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     requireSession(scope)
     const complete = refuseOtherMethods(scope)
     await scope.register(doorRoutes, options)
-    scope.get('/', async ({ session }, reply) =>
-      sendPage(reply, {
-        title: 'Estate',
-        main: html`<h1>Signed in</h1>
-<p>with the key ${session?.keyName}</p>
-<form method="post" action="/sign-out"><button type="submit">Sign out</button></form>`,
-      }),
-    )
+    await scope.register(assetRoutes)
+    estateRoutes(scope, options)
+    simRoutes(scope, options, options.clock ?? Date.now)
     scope.get('/*', async ({ url }) => {
       throw new ServiceError('not_found', `There is no page ${url.split('?')[0]}.`)
     })

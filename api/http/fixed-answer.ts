@@ -31,8 +31,14 @@ export function once<T>(make: () => Promise<T>): () => Promise<T> {
 /**
  * Makes a handler: 200 with the result of `make`, called once, in a coding that the caller accepts; or 304 if the caller
  * has it already.
+ *
+ * @param cacheControl how long callers keep it; left out: a few minutes
  */
-export function serveFixed(type: string, make: () => string | Promise<string>) {
+export function serveFixed(
+  type: string,
+  make: () => string | Promise<string>,
+  cacheControl = `public, max-age=${MAX_AGE}`,
+) {
   const plain = once(async () => {
     const bytes = Buffer.from(await make())
     return { bytes, digest: createHash('sha256').update(bytes).digest('base64url').slice(0, 16) }
@@ -45,7 +51,7 @@ export function serveFixed(type: string, make: () => string | Promise<string>) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const coding = codingFor(request.headers['accept-encoding'])
     const etag = `"${(await plain()).digest}-${coding}"`
-    reply.headers({ etag, vary: 'accept-encoding', 'cache-control': `public, max-age=${MAX_AGE}` })
+    reply.headers({ etag, vary: 'accept-encoding', 'cache-control': cacheControl })
     if (namesTag(request.headers['if-none-match'], etag)) return reply.code(304).send()
     if (coding !== 'identity') reply.header('content-encoding', coding)
     return reply.type(type).send(await bodies[coding]())

@@ -6,7 +6,9 @@ import { useTryLimit } from '../../api/http/rate-limit.ts'
 import type { Sessions } from '../../api/keys/sessions.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { ownPath } from '../own-request.ts'
-import { type Html, sendPage } from '../parts/page.ts'
+import type { Html } from '../parts/html.ts'
+import { icon } from '../parts/icon.ts'
+import { sendPage } from '../parts/page.ts'
 import { clearToken, setToken, tokenOf } from '../session.ts'
 
 interface DoorOptions {
@@ -63,11 +65,14 @@ const sendDoor = (reply: FastifyReply, next: string, fault = ''): Promise<Fastif
   sendPage(reply, { title: 'Sign in', main: door(next, fault) })
 
 /** The key is never sent back. */
-const door = (next: string, fault: string): Html => html`<h1>Sign in</h1>
-<form method="post" action="/sign-in">
+const door = (next: string, fault: string): Html => html`<form class="door panel" method="post" action="/sign-in">
+<h1>Sign in</h1>
 <input type="hidden" name="next" value="${next}">
+<input type="text" value="Simherd" autocomplete="username" hidden>
 <label for="key">API key</label>
-<input id="key" name="key" type="password" required autofocus autocomplete="current-password" spellcheck="false">
-${fault === '' ? '' : html`<p role="alert">${fault}</p>`}
-<button type="submit">Sign in</button>
+<input id="key" name="key" type="password" required autofocus autocomplete="current-password" spellcheck="false"
+ aria-describedby="hint"${fault === '' ? '' : html` aria-invalid="true"`}>
+<p id="hint" class="mute">Of an operator, or of your tenant. You act with its rights.</p>
+${fault === '' ? '' : html`<p class="notice critical" role="alert">${icon('critical')} <span>${fault}</span></p>`}
+<button class="first" type="submit">Sign in</button>
 </form>`

@@ -23,9 +23,10 @@ export async function sendFailure(
   if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter)
   return sendPage(reply.code(status), {
     title,
-    main: html`<h1>${title}</h1>
-<p>${detail}</p>
-<p>Request ${request.id}</p>
+    session: request.session,
+    main: html`<div class="head"><h1>${title}</h1></div>
+<p class="lead">${detail}</p>
+<p class="mute">Request ${request.id}</p>
 <p><a href="/">To the beginning</a></p>`,
   })
 }

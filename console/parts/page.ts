@@ -1,29 +1,73 @@
 /** The frame of every page, and how a page is sent. */
 import type { FastifyReply } from 'fastify'
 import { html } from 'hono/html'
+import type { Session } from '../../domain/tenants/session.ts'
+import { ICON, STYLE } from './asset.ts'
+import type { Html } from './html.ts'
+import { icon } from './icon.ts'
 
-/** Text in it is escaped. */
-export type Html = ReturnType<typeof html>
+/** The tenant that a page is about. */
+export interface PageTenant {
+  readonly id: string
+  readonly name: string
+}
 
 interface Page {
   readonly title: string
+  /** Has the only `h1`. */
   readonly main: Html
+  /** Null: nobody is signed in. Left out: likewise. */
+  readonly session?: Session | null
+  readonly tenant?: PageTenant
+  /** The path of the page in the navigation. */
+  readonly current?: string
 }
 
-const frame = ({ title, main }: Page): Html => html`<!doctype html>
+export const sendPage = async (reply: FastifyReply, page: Page): Promise<FastifyReply> =>
+  reply.type('text/html; charset=utf-8').send(String(await frame(page)))
+
+const frame = ({ title, main, session = null, tenant, current }: Page): Html => html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${title} · Simherd</title>
+<title>${title} · ${tenant === undefined ? '' : `${tenant.name} · `}Simherd</title>
+<link rel="icon" href="${ICON.path}">
+<link rel="stylesheet" href="${STYLE.path}">
 </head>
 <body>
-<main>
+<a class="skip" href="#main">Skip to the page</a>
+<header class="bar">
+<a class="brand" href="/">${icon('signal')} Simherd</a>
+${tenant === undefined ? '' : html`<span class="of"><bdi>${tenant.name}</bdi></span>`}
+${session === null ? '' : account(session)}
+</header>
+<div class="${tenant === undefined ? 'alone' : 'beside'}">
+${tenant === undefined ? '' : navigation(tenant, current)}
+<main id="main" tabindex="-1">
 ${main}
 </main>
+</div>
 </body>
 </html>`
 
-export const sendPage = async (reply: FastifyReply, page: Page): Promise<FastifyReply> =>
-  reply.type('text/html; charset=utf-8').send(String(await frame(page)))
+const account = ({ keyName }: Session): Html => html`<form class="account" method="post" action="/sign-out">
+<span class="who wide">Key <bdi>${keyName}</bdi></span>
+<button type="submit">${icon('leave')} <span>Sign out</span></button>
+</form>`
+
+/** The pages of a tenant. A page that is not there yet has no line. */
+const PAGES = [{ path: 'sims', name: 'SIMs', icon: 'sim' }] as const
+
+const navigation = ({ id }: PageTenant, current = ''): Html => html`<details class="menu">
+<summary>${icon('menu')} Pages</summary>
+<nav aria-label="Pages">
+<ul>
+${PAGES.map(
+  (page) => html`<li><a href="/t/${id}/${page.path}"${current === page.path ? html` aria-current="page"` : ''}>
+${icon(page.icon)} ${page.name}</a></li>`,
+)}
+</ul>
+</nav>
+</details>`

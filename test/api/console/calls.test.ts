@@ -6,7 +6,7 @@ import { buildPublic } from '../../../api/server.ts'
 import { callsOf } from '../../../console/calls.ts'
 import { withConcurrency } from '../../../domain/temporal/with-concurrency.ts'
 import { aSim, NOON, useHarness } from '../harness.ts'
-import { useConsole } from './browser.ts'
+import { useConsole } from './form-browser.ts'
 
 const harness = useHarness()
 const pages = useConsole(harness)

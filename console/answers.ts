@@ -1,0 +1,35 @@
+/** What the listeners answer to a page: what it cannot do without, and what it shows if it comes in time. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { bodyOrThrow, type FetchResult, textIn } from '../adapters/rest/client.ts'
+import { ERROR_CODES, ServiceError } from '../domain/errors.ts'
+
+/** The answer that a page is about. @throws ServiceError of the same code for any other answer */
+export const mustAnswer = <T>(call: Promise<FetchResult<T>>): Promise<T> =>
+  bodyOrThrow(call, (_, problem) => failureOf(problem))
+
+function failureOf(problem: unknown): ServiceError {
+  const code = ERROR_CODES.find((one) => one === textIn(problem, 'code')) ?? 'internal_error'
+  return new ServiceError(code, textIn(problem, 'detail'))
+}
+
+/** A part of a page: its data, why it is missing, or null if the key may not see it. */
+export type Part<T> = { readonly data: T } | { readonly missing: string } | null
+
+/** A part waits no longer than this, in milliseconds, and leaves the others alone. */
+const PATIENCE_MS = 2000
+
+/** The answer to a call that a page can do without. Never throws. */
+export async function tryAnswer<T>(call: Promise<FetchResult<T>>, patienceMs = PATIENCE_MS): Promise<Part<T>> {
+  const late = new AbortController()
+  const waiting = sleep(patienceMs, undefined, { signal: late.signal }).catch(() => undefined)
+  try {
+    const answer = await Promise.race([call, waiting])
+    if (answer === undefined) return { missing: `It took longer than ${patienceMs / 1000} s.` }
+    if (answer.response.status === 403) return null
+    return answer.data === undefined ? { missing: failureOf(answer.error).message } : { data: answer.data }
+  } catch (error) {
+    return { missing: error instanceof Error ? error.message : String(error) }
+  } finally {
+    late.abort()
+  }
+}

@@ -1,0 +1,44 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { mustAnswer } from '../../answers.ts'
+import { type Calls, callsOf, type Doors } from '../../calls.ts'
+import { type PageTenant, sendPage } from '../../parts/page.ts'
+import { SimsQuery, simsPage } from './list.ts'
+import { simPage } from './show.ts'
+
+const SimPath = Type.Object({ tenant: Type.String(), sim: Type.String() })
+
+/** The pages of SIMs. @param clock epoch milliseconds */
+export function simRoutes(app: FastifyInstance, doors: Doors, clock: () => number): void {
+  app.get<{ Params: { tenant: string }; Querystring: SimsQuery }>(
+    '/t/:tenant/sims',
+    { schema: { querystring: SimsQuery } },
+    async (request, reply) => {
+      const { calls, tenant } = await callsFor(request, doors)
+      const main = await simsPage(calls, tenant, request.query, clock())
+      return sendPage(reply, { title: 'SIMs', main, session: request.session, tenant, current: 'sims' })
+    },
+  )
+  app.get<{ Params: Static<typeof SimPath> }>(
+    '/t/:tenant/sims/:sim',
+    { schema: { params: SimPath } },
+    async (request, reply) => {
+      const { calls, tenant } = await callsFor(request, doors)
+      const path = { idOrIccid: request.params.sim }
+      const sim = await mustAnswer(calls.outside.GET('/api/sims/{idOrIccid}', { params: { path } }))
+      const main = await simPage(calls, tenant, sim, clock())
+      const title = sim.tag || sim.iccid
+      return sendPage(reply, { title, main, session: request.session, tenant, current: 'sims' })
+    },
+  )
+}
+
+/** Calls about the tenant in the path. @throws ServiceError `tenant_not_found`, `forbidden` */
+async function callsFor(
+  request: FastifyRequest<{ Params: { tenant: string } }>,
+  doors: Doors,
+): Promise<{ readonly calls: Calls; readonly tenant: PageTenant }> {
+  const { keyId, id: requestId } = request
+  const calls = callsOf(doors, { keyId, tenantId: request.params.tenant, requestId })
+  return { calls, tenant: await mustAnswer(calls.outside.GET('/api/tenant')) }
+}

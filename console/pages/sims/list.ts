@@ -1,0 +1,93 @@
+/** SIMs of a tenant: filters, and pages by cursor. */
+import { html } from 'hono/html'
+import { type Static, Type } from 'typebox'
+import { SimStatus } from '../../../domain/codes.ts'
+import { count, ofLimit } from '../../../domain/quantity.ts'
+import { type Sim, SimQuery } from '../../../domain/sims/sim.ts'
+import { mustAnswer, tryAnswer } from '../../answers.ts'
+import type { Calls } from '../../calls.ts'
+import type { Html } from '../../parts/html.ts'
+import { ago, meter, statusBadge } from '../../parts/marks.ts'
+import type { PageTenant } from '../../parts/page.ts'
+
+const { search, status, poolId, cursor } = SimQuery.properties
+export const SimsQuery = Type.Object({ search, status, poolId, cursor })
+export type SimsQuery = Static<typeof SimsQuery>
+
+interface PoolName {
+  readonly id: number
+  readonly name: string
+}
+
+const MOST_ROWS = 50
+const MOST_POOLS = 100
+
+export async function simsPage(calls: Calls, tenant: PageTenant, query: SimsQuery, now: number): Promise<Html> {
+  const listing = calls.outside.GET('/api/sims', { params: { query: { ...query, pageSize: MOST_ROWS } } })
+  const naming = tryAnswer(calls.outside.GET('/api/pools', { params: { query: { pageSize: MOST_POOLS } } }))
+  const { data: sims, pagination } = await mustAnswer(listing)
+  const named = await naming
+  const pools = named !== null && 'data' in named ? named.data.data : []
+  const next = nextCursor((await listing).response)
+  const path = `/t/${tenant.id}/sims`
+  return html`<div class="head"><h1>SIMs</h1></div>
+${filters(path, query, pools, pagination.totalItems)}
+${sims.length === 0 ? empty(query) : table(path, sims, new Map(pools.map(({ id, name }) => [id, name])), now)}
+<p class="pages">
+${query.cursor === undefined ? '' : html`<a href="${linkTo(path, query)}">First page</a>`}
+${next === undefined ? '' : html`<a href="${linkTo(path, query, next)}">Next page</a>`}
+</p>`
+}
+
+const filters = (path: string, query: SimsQuery, pools: readonly PoolName[], total: number): Html => html`
+<form class="filters" method="get" action="${path}" role="search">
+<label>Status <select name="status">${option('', 'Any', query.status === undefined)}
+${Object.entries(SimStatus).map(([label, code]) => option(code, label, query.status === code))}
+</select></label>
+<label>Pool <select name="poolId">${option('', 'Any', query.poolId === undefined)}
+${pools.map(({ id, name }) => option(id, name, query.poolId === id))}
+</select></label>
+<label class="long">ICCID, IMSI, MSISDN or tag <input type="search" name="search" value="${query.search ?? ''}"></label>
+<button type="submit">Show</button>
+<span class="mute">${count(total)} ${total === 1 ? 'matches' : 'match'}</span>
+</form>`
+
+const option = (value: number | '', label: string, isSelected: boolean): Html =>
+  html`<option value="${value}"${isSelected ? html` selected` : ''}>${label}</option>`
+
+const empty = (query: SimsQuery): Html =>
+  Object.keys(query).length === 0
+    ? html`<p class="empty">No SIM yet. <code>simherd sims import</code> brings them in.</p>`
+    : html`<p class="empty">No SIM matches.</p>`
+
+const table = (path: string, sims: readonly Sim[], pools: ReadonlyMap<number, string>, now: number): Html => html`
+<div class="panel"><table>
+<thead><tr><th scope="col">SIM</th><th scope="col">Status</th><th scope="col" class="bars">Usage</th><th scope="col" class="number">Used</th><th scope="col" class="wide">Pool</th><th scope="col" class="wide number">Seen</th></tr></thead>
+<tbody>
+${sims.map((sim) => {
+  const { id, tag, iccid, usageMB, limitMB, isOverage, poolId } = sim
+  return html`<tr id="sim-${id}">
+<th scope="row"><a href="${path}/${id}"><bdi>${tag || iccid}</bdi></a>${tag === '' ? '' : html`<small>${iccid}</small>`}</th>
+<td>${statusBadge(sim.status)}</td>
+<td>${meter(usageMB, limitMB)}</td>
+<td class="number${isOverage ? ' critical' : ''}">${usageMB === 0 && limitMB === 0 ? html`<span class="mute">none</span>` : ofLimit(usageMB, limitMB)}${isOverage ? html`<small>over</small>` : ''}</td>
+<td class="wide">${poolId === null ? html`<span class="mute">none</span>` : html`<bdi>${pools.get(poolId) ?? `Pool ${poolId}`}</bdi>`}</td>
+<td class="wide number">${ago(sim.lastSeenAt, now)}</td>
+</tr>`
+})}
+</tbody>
+</table></div>`
+
+/** The list's path with its filters. */
+function linkTo(path: string, { search, status, poolId }: SimsQuery, cursor?: string): string {
+  const asked = new URLSearchParams()
+  for (const [name, value] of Object.entries({ search, status, poolId, cursor }))
+    if (value !== undefined) asked.set(name, String(value))
+  return asked.size === 0 ? path : `${path}?${asked.toString()}`
+}
+
+/** The cursor of the next part, from the `Link` header. */
+function nextCursor(response: Response): string | undefined {
+  const url = /<([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
+  return new URLSearchParams(url?.split('?')[1] ?? '').get('cursor') ?? undefined
+}

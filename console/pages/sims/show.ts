@@ -1,0 +1,123 @@
+/** One SIM: its state and why, this cycle, identity, rules, log. */
+import { html } from 'hono/html'
+import type { WatchdogLogEntry } from '../../../domain/alerts/watchdog-log-entry.ts'
+import { labelOf, SimType, WatchdogMode } from '../../../domain/codes.ts'
+import type { SimEnforcement } from '../../../domain/enforcement/enforcement.ts'
+import { count, duration, megabytes, ofLimit, percent } from '../../../domain/quantity.ts'
+import type { ExplainedRule } from '../../../domain/rules/explanation.ts'
+import type { Sim } from '../../../domain/sims/sim.ts'
+import { type Part, tryAnswer } from '../../answers.ts'
+import type { Calls } from '../../calls.ts'
+import type { Html } from '../../parts/html.ts'
+import { icon } from '../../parts/icon.ts'
+import { ago, facts, grouped, levelMark, meter, panel, panelOf, statusBadge } from '../../parts/marks.ts'
+import type { PageTenant } from '../../parts/page.ts'
+
+const MOST_ENTRIES = 10
+
+export async function simPage(calls: Calls, tenant: PageTenant, sim: Sim, now: number): Promise<Html> {
+  const { outside, inside } = calls
+  const path = { id: sim.id }
+  const [enforcement, explanation, log, pool] = await Promise.all([
+    tryAnswer(inside.GET('/internal/sims/{id}/enforcement', { params: { path } })),
+    tryAnswer(inside.GET('/internal/rules/explain', { params: { query: { simId: sim.id } } })),
+    tryAnswer(outside.GET('/api/sims/{id}/watchdog-logs', { params: { path, query: { pageSize: MOST_ENTRIES } } })),
+    sim.poolId === null ? null : tryAnswer(outside.GET('/api/pools/{id}', { params: { path: { id: sim.poolId } } })),
+  ])
+  const poolName = sim.poolId === null ? 'none' : nameIn(pool, `Pool ${sim.poolId}`)
+  return html`<div class="head">
+<p class="crumbs"><a href="/t/${tenant.id}/sims">SIMs</a></p>
+<h1><bdi>${sim.tag || grouped(sim.iccid)}</bdi> ${statusBadge(sim.status)}</h1>
+${sim.tag === '' ? '' : html`<p class="lead">${grouped(sim.iccid)}</p>`}
+</div>
+${suspension(enforcement, now)}
+<div class="columns">
+<div>
+${panelOf({ title: 'Rules', id: 'rules' }, explanation, ({ rules }) => ruleTable(rules.filter((one) => one.isAttached)))}
+${panelOf({ title: 'Log', id: 'log', note: 'newest first' }, log, ({ data }) => entries(data, now))}
+</div>
+<div>
+${cycle(sim)}
+${panel({ title: 'Identity', id: 'identity' }, facts(identityOf(sim, poolName, now)))}
+</div>
+</div>`
+}
+
+const nameIn = (pool: Part<{ readonly name: string }>, otherwise: string): string =>
+  pool !== null && 'data' in pool ? pool.data.name : otherwise
+
+/** Why it is suspended, and how it comes back. */
+function suspension(enforcement: Part<SimEnforcement>, now: number): Html | '' {
+  if (enforcement === null || !('data' in enforcement)) return ''
+  const { suspension: found } = enforcement.data
+  if (found === null) return ''
+  const since = ago(found.openedAt, now)
+  const cause =
+    found.cause === 'user'
+      ? html`<strong>Suspended by a person</strong> ${since}.`
+      : html`<strong>Suspended by the watchdog</strong> ${since}, by rule <bdi>${found.rule ?? 'unknown'}</bdi>.`
+  const end =
+    found.until === 'renewal'
+      ? 'It comes back by itself when the next cycle begins.'
+      : 'It stays so until a person acts.'
+  return html`<p class="notice warning">${icon('suspended')} <span>${cause} ${end}</span></p>`
+}
+
+const cycle = (sim: Sim): Html => {
+  const warns =
+    sim.warningThresholdPct === null ? html`<span class="mute">as its pool</span>` : percent(sim.warningThresholdPct)
+  return panel({ title: 'This cycle', id: 'cycle' }, [
+    html`<div class="inset">${meter(sim.usageMB, sim.limitMB)}</div>`,
+    facts([
+      ['Used', ofLimit(sim.usageMB, sim.limitMB)],
+      ['Overage', sim.isOverage ? html`<span class="critical">${megabytes(sim.overageMB)}</span>` : 'none'],
+      ['Warns at', warns],
+      ['SMS, voice', `${count(sim.smsCount)} · ${duration(sim.voiceMins * 60_000)}`],
+    ]),
+  ])
+}
+
+const known = (value: string): Html | string => (value === '' ? html`<span class="mute">not seen</span>` : value)
+
+const identityOf = (sim: Sim, poolName: string, now: number): (readonly [string, Html | string])[] => [
+  ['IMSI', known(sim.imsi)],
+  ['MSISDN', known(sim.msisdn)],
+  ['IMEI', known(sim.imei)],
+  ['Type', labelOf(SimType, sim.type)],
+  ['Pool', html`<bdi>${poolName}</bdi>`],
+  ['Tariff', 'displayName' in sim.tariff ? html`<bdi>${sim.tariff.displayName}</bdi>` : 'none'],
+  ['Watchdog', sim.isWatchdogExempt ? 'exempt' : labelOf(WatchdogMode, sim.watchdogMode)],
+  ['Last seen', ago(sim.lastSeenAt, now)],
+  ['Provisioned', ago(sim.provisionedAt, now, 'not yet')],
+]
+
+const isQuiet = ({ phase }: ExplainedRule): boolean => phase === null || phase === 'inactive' || phase === 'resolved'
+
+function ruleTable(rules: readonly ExplainedRule[]): Html {
+  const quiet = rules.filter(isQuiet)
+  const loud = rules.filter((rule) => !isQuiet(rule))
+  const folded = html`<details><summary>${count(quiet.length)} ${quiet.length === 1 ? 'rule is' : 'rules are'} quiet</summary>
+${rows(quiet)}</details>`
+  return html`${loud.length === 0 ? html`<p class="empty">No rule fires.</p>` : rows(loud)}
+${quiet.length === 0 ? '' : folded}`
+}
+
+const rows = (rules: readonly ExplainedRule[]): Html => html`<table>
+<thead><tr><th scope="col">Rule</th><th scope="col">Now</th><th scope="col">What would change it</th></tr></thead>
+<tbody>
+${rules.map(
+  (rule) => html`<tr><th scope="row"><bdi>${rule.rule}</bdi></th>
+<td><span class="badge ${isQuiet(rule) ? 'quiet' : 'critical'}">${rule.phase ?? 'not decided'}</span></td>
+<td>${rule.nearest[0]?.words ?? html`<span class="mute">nothing nearby</span>`}</td></tr>`,
+)}
+</tbody>
+</table>`
+
+const entries = (log: readonly WatchdogLogEntry[], now: number): Html =>
+  log.length === 0
+    ? html`<p class="empty">No entry in the watchdog's log.</p>`
+    : html`<ol class="log">
+${log.map(
+  ({ level, message, date }) => html`<li>${levelMark(level)}<span><bdi>${message}</bdi></span>${ago(date, now)}</li>`,
+)}
+</ol>`

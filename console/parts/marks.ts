@@ -1,0 +1,83 @@
+/** Small parts of pages: states, meters, times, panels. Words of others are isolated, whatever their direction. */
+import { html } from 'hono/html'
+import { LogLevel, labelOf, SimStatus } from '../../domain/codes.ts'
+import { duration, ofLimit } from '../../domain/quantity.ts'
+import type { Part } from '../answers.ts'
+import type { Html } from './html.ts'
+import { type IconName, icon } from './icon.ts'
+
+const STATUSES: Readonly<Record<SimStatus, readonly [IconName, string]>> = {
+  [SimStatus.Unprovisioned]: ['stock', 'quiet'],
+  [SimStatus.Active]: ['active', 'good'],
+  [SimStatus.Suspended]: ['suspended', 'warning'],
+}
+export const statusBadge = (status: SimStatus): Html => {
+  const [name, tone] = STATUSES[status]
+  return html`<span class="badge ${tone}">${icon(name)} ${labelOf(SimStatus, status)}</span>`
+}
+
+const LEVELS: Readonly<Record<LogLevel, readonly [IconName, string]>> = {
+  [LogLevel.Info]: ['info', 'quiet'],
+  [LogLevel.Warning]: ['warning', 'warning'],
+  [LogLevel.Critical]: ['critical', 'critical'],
+}
+export const levelMark = (level: LogLevel): Html => {
+  const [name, tone] = LEVELS[level]
+  return html`<span class="mark ${tone}">${icon(name)}<span class="hidden">${labelOf(LogLevel, level)}</span></span>`
+}
+
+/** Usage against a limit, in MB: a bar of 100 units. Beyond the limit, the bar is the usage, and a stroke the limit. */
+export function meter(usedMB: number, limitMB: number): Html {
+  const whole = Math.max(usedMB, limitMB)
+  const share = (mb: number) => (whole === 0 ? 0 : Math.round((mb / whole) * 1000) / 10)
+  const within = share(Math.min(usedMB, limitMB))
+  const over = usedMB > limitMB ? 100 - within : 0
+  return html`<svg class="meter" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="${ofLimit(usedMB, limitMB)}">
+<rect class="track" width="100" height="8"/>
+<rect class="used" width="${within}" height="8"/>
+${over === 0 ? '' : html`<rect class="over" x="${within}" width="${over}" height="8"/>`}
+</svg>`
+}
+
+/** How long ago an instant was; the instant itself in UTC beside it. @param now epoch milliseconds */
+export function ago(instant: string | null, now: number, never = 'never'): Html {
+  if (instant === null) return html`<span class="mute">${never}</span>`
+  const ms = now - Date.parse(instant)
+  const words = ms < 60_000 ? 'just now' : `${duration(largest(ms))} ago`
+  return html`<time datetime="${instant}" title="${instant.slice(0, 16).replace('T', ' ')} UTC">${words}</time>`
+}
+
+/** Cut to its largest unit: `36 h`, not `36 h 12 min`. */
+function largest(ms: number): number {
+  const unit = [86_400_000 * 2, 3_600_000, 60_000].find((one) => ms >= one) ?? 1
+  const size = unit === 86_400_000 * 2 ? 86_400_000 : unit
+  return Math.floor(ms / size) * size
+}
+
+/** Digits in groups of four, as they are printed on a card. */
+export const grouped = (digits: string): string => digits.replaceAll(/(.{4})(?=.)/g, '$1 ')
+
+export interface PanelWords {
+  readonly title: string
+  readonly id: string
+  /** Beside the title. */
+  readonly note?: string
+}
+
+/** A box with a title. */
+export const panel = ({ title, id, note = '' }: PanelWords, body: Html | readonly Html[]): Html => html`
+<section class="panel" aria-labelledby="${id}">
+<h2 id="${id}">${title}${note === '' ? '' : html` <small>${note}</small>`}</h2>
+${body}
+</section>`
+
+/** A panel of a part that may be missing; nothing for one that the key may not see. */
+export function panelOf<T>(words: PanelWords, part: Part<T>, body: (data: T) => Html): Html | '' {
+  if (part === null) return ''
+  return panel(words, 'data' in part ? body(part.data) : html`<p class="missing">Cannot be read. ${part.missing}</p>`)
+}
+
+/** Names and values. */
+export const facts = (rows: readonly (readonly [string, Html | string])[]): Html => html`<dl class="facts">
+${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
+</dl>`

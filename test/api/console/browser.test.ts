@@ -1,0 +1,81 @@
+/** The pages in Chromium: accessible, quiet, and no wider than the window. */
+import { readFile } from 'node:fs/promises'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildConsole } from '../../../console/main.ts'
+import { isExecutable } from '../../../stack/downloads.ts'
+import { requireProgram } from '../../setup/requirements.ts'
+import { anActiveSim, aPool, aSim, startedApi, useHarness } from '../harness.ts'
+
+/** Where Debian has it. */
+const CHROMIUM = '/usr/bin/chromium'
+const SUITE = 'the console in a browser'
+const harness = useHarness()
+
+/** Evaluated in the page: findings of axe, and a width beyond the window's. */
+const FAULTS = `(async () => {
+  const runOnly = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+  const { violations } = await axe.run(document, { runOnly })
+  const { scrollWidth, clientWidth } = document.documentElement
+  const wide = scrollWidth > clientWidth ? [scrollWidth + ' wide of ' + clientWidth] : []
+  return [...violations.map(({ id, nodes }) => id + ': ' + nodes[0].html), ...wide]
+})()`
+
+describe.runIf(requireProgram(await isExecutable(CHROMIUM), 'chromium', SUITE))(SUITE, () => {
+  const closing: (() => Promise<unknown>)[] = []
+  let browser: Browser
+  let url: string
+  let axe: string
+  let simPath: string
+  beforeAll(async () => {
+    const api = await startedApi(harness, { console: { host: '127.0.0.1', port: 0, build: buildConsole } })
+    closing.push(api.close)
+    url = api.consoleUrl ?? ''
+    axe = await readFile(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
+    closing.push(() => browser.close())
+    const poolId = await aPool(harness.tenant, { name: 'n'.repeat(100) })
+    const { id } = await anActiveSim(harness, harness.tenant, { poolId }, { tag: 'w'.repeat(128) })
+    await aSim(harness.tenant, { tag: '\u202Eright to left' })
+    simPath = `/t/${harness.tenant.id}/sims/${id}`
+  })
+  afterAll(async () => {
+    for (const close of closing.reverse()) await close()
+  })
+
+  /** What is wrong with a page. DevTools evaluate it, whatever the policy of the page. */
+  async function faultsOf(page: Page): Promise<string[]> {
+    await page.evaluate(axe)
+    return page.evaluate(FAULTS)
+  }
+
+  test.each([
+    ['light', 1280],
+    ['dark', 360],
+  ] as const)('signs in and shows SIMs: %s, %i wide', async (colorScheme, width) => {
+    const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 } })
+    const page = await context.newPage()
+    const said: string[] = []
+    page.on('console', (message) => said.push(message.text()))
+    page.on('pageerror', ({ message }) => said.push(message))
+    const faults: Record<string, readonly string[]> = {}
+
+    await page.goto(url)
+    faults['door'] = await faultsOf(page)
+    await page.getByLabel('API key').fill(harness.operatorKey)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    faults['tenants'] = await faultsOf(page)
+    await page.goto(`${url}/t/${harness.tenant.id}/sims`)
+    faults['sims'] = await faultsOf(page)
+    await page.goto(`${url}${simPath}`)
+    faults['sim'] = await faultsOf(page)
+    const heading = await page.locator('main h1').textContent()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.goto(`${url}${simPath}`)
+
+    expect({ faults, said }).toEqual({ faults: { door: [], tenants: [], sims: [], sim: [] }, said: [] })
+    expect(heading).toContain('w'.repeat(128))
+    expect(await page.getByLabel('API key').isVisible()).toBe(true)
+    await context.close()
+  })
+})
