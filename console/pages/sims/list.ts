@@ -62,14 +62,14 @@ const empty = (query: SimsQuery): Html =>
 
 const table = (path: string, sims: readonly Sim[], pools: ReadonlyMap<number, string>, now: number): Html => html`
 <div class="panel"><table>
-<thead><tr><th scope="col">SIM</th><th scope="col">Status</th><th scope="col" class="bars">Usage</th><th scope="col" class="number">Used</th><th scope="col" class="wide">Pool</th><th scope="col" class="wide number">Seen</th></tr></thead>
+<thead><tr><th scope="col">SIM</th><th scope="col">Status</th><th scope="col" class="wide bars">Usage</th><th scope="col" class="number">Used</th><th scope="col" class="wide">Pool</th><th scope="col" class="wide number">Seen</th></tr></thead>
 <tbody>
 ${sims.map((sim) => {
   const { id, tag, iccid, usageMB, limitMB, isOverage, poolId } = sim
   return html`<tr id="sim-${id}">
 <th scope="row"><a href="${path}/${id}"><bdi>${tag || iccid}</bdi></a>${tag === '' ? '' : html`<small>${iccid}</small>`}</th>
 <td>${statusBadge(sim.status)}</td>
-<td>${meter(usageMB, limitMB)}</td>
+<td class="wide">${meter(usageMB, limitMB)}</td>
 <td class="number${isOverage ? ' critical' : ''}">${usageMB === 0 && limitMB === 0 ? html`<span class="mute">none</span>` : ofLimit(usageMB, limitMB)}${isOverage ? html`<small>over</small>` : ''}</td>
 <td class="wide">${poolId === null ? html`<span class="mute">none</span>` : html`<bdi>${pools.get(poolId) ?? `Pool ${poolId}`}</bdi>`}</td>
 <td class="wide number">${ago(sim.lastSeenAt, now)}</td>

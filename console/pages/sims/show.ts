@@ -3,6 +3,7 @@ import { html } from 'hono/html'
 import type { WatchdogLogEntry } from '../../../domain/alerts/watchdog-log-entry.ts'
 import { labelOf, SimType, WatchdogMode } from '../../../domain/codes.ts'
 import type { SimEnforcement } from '../../../domain/enforcement/enforcement.ts'
+import { instant } from '../../../domain/local-time.ts'
 import { count, duration, megabytes, ofLimit, percent } from '../../../domain/quantity.ts'
 import type { ExplainedRule } from '../../../domain/rules/explanation.ts'
 import type { Sim } from '../../../domain/sims/sim.ts'
@@ -12,13 +13,19 @@ import type { Html } from '../../parts/html.ts'
 import { icon } from '../../parts/icon.ts'
 import { ago, facts, grouped, levelMark, meter, panel, panelOf, statusBadge } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
+import { readUsage, runningCycleIn, usageChart } from './usage.ts'
 
 const MOST_ENTRIES = 10
 
 export async function simPage(calls: Calls, tenant: PageTenant, sim: Sim, now: number): Promise<Html> {
   const { outside, inside } = calls
   const path = { id: sim.id }
-  const [enforcement, explanation, log, pool] = await Promise.all([
+  const usage = async () => {
+    const cycle = runningCycleIn(await tryAnswer(inside.GET('/internal/cycles')), now)
+    return { cycle, series: cycle === undefined ? null : await readUsage(calls, sim.id, cycle) }
+  }
+  const [{ cycle, series }, enforcement, explanation, log, pool] = await Promise.all([
+    usage(),
     tryAnswer(inside.GET('/internal/sims/{id}/enforcement', { params: { path } })),
     tryAnswer(inside.GET('/internal/rules/explain', { params: { query: { simId: sim.id } } })),
     tryAnswer(outside.GET('/api/sims/{id}/watchdog-logs', { params: { path, query: { pageSize: MOST_ENTRIES } } })),
@@ -30,14 +37,15 @@ export async function simPage(calls: Calls, tenant: PageTenant, sim: Sim, now: n
 <h1><bdi>${sim.tag || grouped(sim.iccid)}</bdi> ${statusBadge(sim.status)}</h1>
 ${sim.tag === '' ? '' : html`<p class="lead">${grouped(sim.iccid)}</p>`}
 </div>
-${suspension(enforcement, now)}
+${suspension(enforcement, now, cycle?.endsAt)}
 <div class="columns">
 <div>
+${panelOf({ title: 'Usage', id: 'usage', note: 'this cycle' }, series, usageChart)}
 ${panelOf({ title: 'Rules', id: 'rules' }, explanation, ({ rules }) => ruleTable(rules.filter((one) => one.isAttached)))}
 ${panelOf({ title: 'Log', id: 'log', note: 'newest first' }, log, ({ data }) => entries(data, now))}
 </div>
 <div>
-${cycle(sim)}
+${thisCycle(sim)}
 ${panel({ title: 'Identity', id: 'identity' }, facts(identityOf(sim, poolName, now)))}
 </div>
 </div>`
@@ -47,7 +55,7 @@ const nameIn = (pool: Part<{ readonly name: string }>, otherwise: string): strin
   pool !== null && 'data' in pool ? pool.data.name : otherwise
 
 /** Why it is suspended, and how it comes back. */
-function suspension(enforcement: Part<SimEnforcement>, now: number): Html | '' {
+function suspension(enforcement: Part<SimEnforcement>, now: number, renewal: string | undefined): Html | '' {
   if (enforcement === null || !('data' in enforcement)) return ''
   const { suspension: found } = enforcement.data
   if (found === null) return ''
@@ -58,12 +66,12 @@ function suspension(enforcement: Part<SimEnforcement>, now: number): Html | '' {
       : html`<strong>Suspended by the watchdog</strong> ${since}, by rule <bdi>${found.rule ?? 'unknown'}</bdi>.`
   const end =
     found.until === 'renewal'
-      ? 'It comes back by itself when the next cycle begins.'
+      ? `It comes back by itself when the next cycle begins${renewal === undefined ? '' : `, at ${instant(renewal)}`}.`
       : 'It stays so until a person acts.'
   return html`<p class="notice warning">${icon('suspended')} <span>${cause} ${end}</span></p>`
 }
 
-const cycle = (sim: Sim): Html => {
+const thisCycle = (sim: Sim): Html => {
   const warns =
     sim.warningThresholdPct === null ? html`<span class="mute">as its pool</span>` : percent(sim.warningThresholdPct)
   return panel({ title: 'This cycle', id: 'cycle' }, [

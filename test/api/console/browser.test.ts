@@ -4,6 +4,7 @@ import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildConsole } from '../../../console/main.ts'
 import { isExecutable } from '../../../stack/downloads.ts'
+import { recordUsage } from '../../service/record-usage.ts'
 import { requireProgram } from '../../setup/requirements.ts'
 import { anActiveSim, aPool, aSim, startedApi, useHarness } from '../harness.ts'
 
@@ -12,13 +13,14 @@ const CHROMIUM = '/usr/bin/chromium'
 const SUITE = 'the console in a browser'
 const harness = useHarness()
 
-/** Evaluated in the page: findings of axe, and a width beyond the window's. */
+/** Evaluated in the page: findings of axe, a width beyond the window's, and tables that their panel cuts off. */
 const FAULTS = `(async () => {
   const runOnly = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
   const { violations } = await axe.run(document, { runOnly })
   const { scrollWidth, clientWidth } = document.documentElement
   const wide = scrollWidth > clientWidth ? [scrollWidth + ' wide of ' + clientWidth] : []
-  return [...violations.map(({ id, nodes }) => id + ': ' + nodes[0].html), ...wide]
+  const cut = [...document.querySelectorAll('table')].filter((one) => one.offsetWidth > one.parentElement.clientWidth)
+  return [...cut.map((one) => 'cut off: ' + one.innerText.slice(0, 50)), ...violations.map(({ id, nodes }) => id + ': ' + nodes[0].html), ...wide]
 })()`
 
 describe.runIf(requireProgram(await isExecutable(CHROMIUM), 'chromium', SUITE))(SUITE, () => {
@@ -36,6 +38,9 @@ describe.runIf(requireProgram(await isExecutable(CHROMIUM), 'chromium', SUITE))(
     closing.push(() => browser.close())
     const poolId = await aPool(harness.tenant, { name: 'n'.repeat(100) })
     const { id } = await anActiveSim(harness, harness.tenant, { poolId }, { tag: 'w'.repeat(128) })
+    await recordUsage(harness.store, harness.tenant.id, [
+      { recordId: 'a', simId: id, at: '2026-11-20T00:00:00Z', bytesDown: 1_234_567_890 },
+    ])
     await aSim(harness.tenant, { tag: '\u202Eright to left' })
     simPath = `/t/${harness.tenant.id}/sims/${id}`
   })

@@ -1,6 +1,8 @@
 /** The pages of tenants and SIMs, as a browser without scripts gets them. */
+
 import { describe, expect, test } from 'vitest'
 import { tryAnswer } from '../../../console/answers.ts'
+import { recordUsage } from '../../service/record-usage.ts'
 import { HOSTILE_NAMES } from '../../unit/channels/hostile.ts'
 import { anActiveSim, aPool, aSim, times, useHarness } from '../harness.ts'
 import { useConsole } from './form-browser.ts'
@@ -114,6 +116,18 @@ describe('a SIM', () => {
     expect(body).toContain('id="log"')
     expect(body).not.toContain('id="rules"')
     expect(body).not.toContain('Cannot be read')
+  })
+
+  test('shows its usage by day, as bars and as a table', async () => {
+    const { id } = await aSim(harness.tenant)
+    await recordUsage(harness.store, harness.tenant.id, [
+      { recordId: 'chart', simId: id, at: '2026-11-19T23:59:59Z', bytesDown: 5_250_000 },
+    ])
+    const { body } = await (await operator()).get(`${simsOf()}/${id}`)
+
+    expect(body.match(/<title>19 Nov: 5.25 MB<\/title>/g)).toHaveLength(2)
+    expect(body).toContain('<th scope="row">19 Nov</th>')
+    expect(body.match(/<rect [^>]*><title>/g)).toHaveLength(2 * 30)
   })
 
   test('shows the words of others as text', async () => {

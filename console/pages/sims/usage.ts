@@ -1,0 +1,39 @@
+/** Usage of a SIM over the running billing cycle. */
+import type { CycleInfo } from '../../../domain/month-end/month-end.ts'
+import { megabytes } from '../../../domain/quantity.ts'
+import { MB } from '../../../domain/units.ts'
+import { LONGEST_SERIES_MS, STEPS, type UsageSeries } from '../../../domain/usage/usage-series.ts'
+import { type Part, tryAnswer } from '../../answers.ts'
+import type { Calls } from '../../calls.ts'
+import { type Bar, barChart } from '../../parts/chart.ts'
+import type { Html } from '../../parts/html.ts'
+
+type Step = keyof typeof STEPS
+
+const HOUR = STEPS.PT1H
+/** A cycle has at most 72 bars: days, hours of up to three days, or five minutes of up to six hours. */
+const stepOf = (lengthMs: number): Step => (lengthMs > 72 * HOUR ? 'P1D' : lengthMs > 6 * HOUR ? 'PT1H' : 'PT5M')
+
+/** The cycle that runs: the next one may be there before it begins. */
+export function runningCycleIn(cycles: Part<readonly CycleInfo[]>, now: number): CycleInfo | undefined {
+  if (cycles === null || !('data' in cycles)) return undefined
+  return cycles.data.find(({ startsAt, endsAt }) => Date.parse(startsAt) <= now && now < Date.parse(endsAt))
+}
+
+/** Of a cycle that is longer than a series may be, its end. */
+export function readUsage(calls: Calls, simId: number, { startsAt, endsAt }: CycleInfo): Promise<Part<UsageSeries>> {
+  const end = Date.parse(endsAt)
+  const start = Math.max(Date.parse(startsAt), end - LONGEST_SERIES_MS)
+  const query = { simId, from: new Date(start).toISOString(), to: endsAt, step: stepOf(end - start) }
+  return tryAnswer(calls.inside.GET('/internal/usage', { params: { query } }))
+}
+
+const WORDS: Readonly<Record<Step, string>> = { P1D: 'Day', PT1H: 'Hour', PT5M: 'Time' }
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' })
+
+export function usageChart({ step, points }: UsageSeries): Html {
+  const format = step === 'P1D' ? DAY : TIME
+  const bars = points.map(({ at, bytes }): Bar => ({ label: format.format(new Date(at)), value: bytes / MB }))
+  return barChart({ caption: 'Usage', bars, write: megabytes, steps: `${WORDS[step]} in UTC` })
+}
