@@ -13,6 +13,10 @@ export function port(text: string): number {
   return value
 }
 
+export function portOrOff(text: string): string {
+  return text === 'off' ? text : String(port(text))
+}
+
 export function id(text: string): number {
   if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('It must be an id, a positive integer.')
   return Number(text)

@@ -6,7 +6,7 @@ import { dropUndefined } from '../domain/drop-undefined.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { command, group, serviceCommand, settingsWith, withSettings } from './command.ts'
 import { tenantCommands } from './commands/index.ts'
-import { port } from './option-values.ts'
+import { port, portOrOff } from './option-values.ts'
 import { OUTPUT } from './output.ts'
 import { rules } from './rules/index.ts'
 import { workflows } from './workflows/index.ts'
@@ -18,6 +18,7 @@ interface StartFlags {
   readonly port?: number
   readonly internalPort?: number
   readonly workerPort?: number
+  readonly consolePort?: string
   readonly inboxPort?: number
   readonly temporalUiPort?: number
   readonly dataDir?: string
@@ -53,6 +54,7 @@ Ctrl-C ends everything in order, a second Ctrl-C at once. Starting again continu
   .option('--port <n>', 'port of the public API (PORT, 8080)', port)
   .option('--internal-port <n>', 'port of the internal API (INTERNAL_PORT, 8081)', port)
   .option('--worker-port <n>', "port of the worker's health and metrics (WORKER_PORT, 8082)", port)
+  .option('--console-port <n>', 'port of the console (CONSOLE_PORT, 8083), or off', portOrOff)
   .option('--inbox-port <n>', 'port of the inbox page (8025, or any free one)', port)
   .option('--temporal-ui-port <n>', "port of Temporal's own page (8233, or any free one)", port)
   .option('--data-dir <dir>', 'data folder of the embedded servers (DATA_DIR, .data)')
@@ -64,6 +66,7 @@ Ctrl-C ends everything in order, a second Ctrl-C at once. Starting again continu
         PORT: flags.port,
         INTERNAL_PORT: flags.internalPort,
         WORKER_PORT: flags.workerPort,
+        CONSOLE_PORT: flags.consolePort,
         DATA_DIR: flags.dataDir,
       }),
     )
@@ -76,7 +79,7 @@ Ctrl-C ends everything in order, a second Ctrl-C at once. Starting again continu
     })
   })
 
-const api = command('api', 'Run the API: the public and the internal listener.', {
+const api = command('api', 'Run the API: the public and the internal listener, and the console.', {
   notes: `Needs DATABASE_URL (migrated) and TEMPORAL_ADDRESS; REDIS_URL if the queues are in Redis.
 Any number may run behind a load balancer. SIGTERM ends it after its open requests.`,
   examples: ['DATABASE_URL=… TEMPORAL_ADDRESS=temporal:7233 HOST=0.0.0.0 node cli/simherd.js api'],
@@ -119,6 +122,14 @@ const doctor = command('doctor', 'Check installation, connections and migrations
   )
   .action(withSettings(async () => (await import('./doctor/doctor.ts')).doctor))
 
+const consoleLink = serviceCommand(
+  'console',
+  'Print a link that signs in to the console once, within 15 minutes, with the rights of the key.',
+  ['console', 'console -o json'],
+)
+  .addOption(OUTPUT)
+  .action(withSettings(async () => (await import('./commands/console.ts')).printConsoleLink))
+
 const keys = group('keys', 'API keys. All but the first are made by the internal API.', [
   serviceCommand('list', 'List the keys of a tenant, or the operator keys, without their secrets.', [
     'keys list --tenant t0123456789ab',
@@ -136,7 +147,7 @@ const keys = group('keys', 'API keys. All but the first are made by the internal
 export const program = group(
   'simherd',
   'Connectivity management for estates of IoT SIMs.',
-  [start, api, worker, migrate, doctor, keys, ...tenantCommands, workflows, rules],
+  [start, api, worker, migrate, doctor, consoleLink, keys, ...tenantCommands, workflows, rules],
   {
     notes: `Settings come from the environment (docs/configuration.md lists them).
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 conflict, 5 unreachable.`,

@@ -13,6 +13,7 @@ export const Stack = Type.Object({
   internalUrl: Type.String(),
   workerUrl: Type.String(),
   docsUrl: Type.String(),
+  consoleUrl: Text,
   tenantId: Text,
   tenantKey: Text,
   operatorKey: Type.String(),

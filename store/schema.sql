@@ -836,6 +836,7 @@ create table sessions (
   seen_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
   user_agent text not null,
+  is_link boolean not null,
   constraint sessions_pkey PRIMARY KEY (token_hash),
   constraint sessions_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id)
 );

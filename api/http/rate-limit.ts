@@ -95,7 +95,7 @@ export async function useTryLimit(app: FastifyInstance, perMinute = TRIES): Prom
     errorResponseBuilder: (request, { max, ttl }) =>
       new ServiceError(
         'rate_limited',
-        `${callerAddress(request)} may try ${max} keys a minute: go on in ${counted(Math.ceil(ttl / 1000), 'second')}.`,
+        `${callerAddress(request)} may try to sign in ${max} times a minute: go on in ${counted(Math.ceil(ttl / 1000), 'second')}.`,
       ),
   })
 }

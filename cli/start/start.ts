@@ -14,10 +14,12 @@ import { requireFreePorts } from '../../stack/free-port.ts'
 import { makeOwnFolder, makeWayToDatabase } from '../../stack/make-own-folder.ts'
 import { claimFolder } from '../../stack/pids.ts'
 import { migrate } from '../../store/migrate/migrate.ts'
+import { consoleUrlOf, makeConsoleLink } from '../commands/console.ts'
 import { playDemo } from '../demo/play.ts'
 import { prepareDemo, type WantedDemo } from '../demo/prepare.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { createReporter, type Reporter } from '../reporter.ts'
+import { openInternalClient } from '../service.ts'
 import { removeStack, type Stack, type StackFile, stackFile, typed } from '../stack-file.ts'
 import { childLog } from './child-log.ts'
 import { StartEnding } from './ending.ts'
@@ -99,7 +101,7 @@ async function bringEverythingUp(
   const demo = await prepareDemo({ stack, dataDir: DATA_DIR, tenants, wanted: options.demo })
   await file.change({ tenantId: demo.tenantId, tenantKey: demo.tenantKey, demo: demo.state })
   await file.open()
-  sayWhere({ ...stack, tenantId: demo.tenantId }, settings, reporter)
+  await sayWhere(stack, settings, reporter)
   if (demo.play === undefined) {
     if (demo.why !== '') reporter.say(demo.why)
   } else {
@@ -123,6 +125,9 @@ async function takePlace(settings: Settings, options: StartOptions, ending: Star
     { port: settings.PORT, what: 'the public API', setting: 'PORT' },
     { port: settings.INTERNAL_PORT, what: 'the internal API', setting: 'INTERNAL_PORT' },
     { port: settings.WORKER_PORT, what: "the worker's health", setting: 'WORKER_PORT' },
+    ...(settings.CONSOLE_PORT === 'off'
+      ? []
+      : [{ port: Number(settings.CONSOLE_PORT), what: 'the console', setting: 'CONSOLE_PORT' }]),
   ])
   const { ports, giveBack } = await choosePorts(
     DATA_DIR,
@@ -159,6 +164,7 @@ function stackOf(settings: Settings, { databaseUrl, keys, temporal, inbox }: Ser
     internalUrl: `http://127.0.0.1:${settings.INTERNAL_PORT}`,
     workerUrl: `http://127.0.0.1:${settings.WORKER_PORT}`,
     docsUrl: `${apiUrl}/docs`,
+    consoleUrl: consoleUrlOf(settings),
     tenantId: null,
     tenantKey: null,
     operatorKey: keys.operatorKey,
@@ -191,6 +197,7 @@ const settingsOf = (
   PORT: settings.PORT,
   INTERNAL_PORT: settings.INTERNAL_PORT,
   WORKER_PORT: settings.WORKER_PORT,
+  CONSOLE_PORT: settings.CONSOLE_PORT,
   SMTP_URL: inbox.smtpUrl,
   CARRIER_URL: carrier.url,
   CARRIER_SECRET: carrier.secret,
@@ -213,8 +220,16 @@ async function beginAnew(settings: Settings, reporter: Reporter): Promise<void> 
   await reporter.step({ doing: 'deleting old data', done: 'old data deleted' }, () => deleteData(settings.DATA_DIR))
 }
 
-function sayWhere(stack: Stack, settings: Settings, reporter: Reporter): void {
+async function sayWhere(stack: Stack, settings: Settings, reporter: Reporter): Promise<void> {
   reporter.heading('Where to look')
+  if (stack.consoleUrl !== null) {
+    const service = openInternalClient({ url: stack.internalUrl, key: stack.operatorKey })
+    const { url } = await makeConsoleLink(service, stack.consoleUrl)
+    reporter.say(`console          ${stack.consoleUrl}`)
+    reporter.say(
+      `  signs in once  ${url} (15 minutes; "${typed(settings.DATA_DIR, 'npx simherd console')}" makes another)`,
+    )
+  }
   reporter.say(`public API       ${stack.docsUrl}`)
   reporter.say(`internal API     ${stack.internalUrl}/docs (readiness: ${stack.internalUrl}/readyz)`)
   if (stack.temporalUiUrl !== null) reporter.say(`workflows        ${stack.temporalUiUrl}`)

@@ -1,10 +1,11 @@
-/** The door: signs in by a key, and signs out. */
-import type { FastifyPluginAsync, FastifyReply } from 'fastify'
+/** The door: signs in by a key or a link, and signs out. */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { html } from 'hono/html'
 import { type Static, Type } from 'typebox'
 import { useTryLimit } from '../../api/http/rate-limit.ts'
 import type { Sessions } from '../../api/keys/sessions.ts'
 import { ServiceError } from '../../domain/errors.ts'
+import type { Session } from '../../domain/tenants/session.ts'
 import { ownPath } from '../own-request.ts'
 import type { Html } from '../parts/html.ts'
 import { icon } from '../parts/icon.ts'
@@ -18,6 +19,7 @@ interface DoorOptions {
 }
 
 const Next = Type.Object({ next: Type.Optional(Type.String()) })
+const ByLink = Type.Object({ link: Type.String() })
 const SignIn = Type.Object({ key: Type.String(), next: Type.Optional(Type.String()) })
 
 export const doorRoutes: FastifyPluginAsync<DoorOptions> = async (app, { sessions, refusalLimit }) => {
@@ -36,26 +38,47 @@ export const doorRoutes: FastifyPluginAsync<DoorOptions> = async (app, { session
     return clearToken(reply).redirect('/sign-in', 303)
   })
 
+  app.get<{ Params: Static<typeof ByLink> }>(
+    '/sign-in/:link',
+    { config: { isOpen: true }, schema: { params: ByLink } },
+    async ({ params: { link } }, reply) => {
+      const found = await sessions.findLink(link).catch(refusalIn)
+      if (found instanceof ServiceError) return sendDoor(reply.code(401), '/', found.message)
+      return sendPage(reply, { title: 'Sign in', main: doorOfLink(link, found) })
+    },
+  )
+
   await app.register(async (tries) => {
     await useTryLimit(tries, refusalLimit)
+    const enter = async (request: FastifyRequest, reply: FastifyReply, next: string, signing: Promise<string>) => {
+      const token = await signing.catch(refusalIn)
+      if (token instanceof ServiceError) return sendDoor(reply.code(401), next, token.message)
+      if (request.session !== null) await sessions.signOut(tokenOf(request), request.session, request.id)
+      return setToken(reply, token).redirect(next, 303)
+    }
+    const browserOf = ({ id: requestId, headers: { 'user-agent': userAgent = '' } }: FastifyRequest) => ({
+      userAgent,
+      requestId,
+    })
     tries.post<{ Body: Static<typeof SignIn> }>(
       '/sign-in',
       { config: { isOpen: true }, schema: { body: SignIn } },
-      async (request, reply) => {
+      (request, reply) => {
         const { key, next } = request.body
-        const { 'user-agent': userAgent = '' } = request.headers
-        const token = await sessions
-          .signIn({ key: key.trim(), userAgent, requestId: request.id })
-          .catch((error: unknown) => refusalIn(error))
-        if (typeof token !== 'string') return sendDoor(reply.code(401), ownPath(next), token.message)
-        if (request.session !== null) await sessions.signOut(tokenOf(request), request.session, request.id)
-        return setToken(reply, token).redirect(ownPath(next), 303)
+        return enter(request, reply, ownPath(next), sessions.signIn({ key: key.trim(), ...browserOf(request) }))
       },
+    )
+    // A program that follows each link of a mail sends no form: so it does not use up the link.
+    tries.post<{ Params: Static<typeof ByLink> }>(
+      '/sign-in/:link',
+      { config: { isOpen: true }, schema: { params: ByLink } },
+      (request, reply) =>
+        enter(request, reply, '/', sessions.signInByLink({ link: request.params.link, ...browserOf(request) })),
     )
   })
 }
 
-/** The refusal of a key. @throws any other error */
+/** The refusal of a key or a link. @throws any other error */
 function refusalIn(error: unknown): ServiceError {
   if (error instanceof ServiceError && error.code === 'unauthorized') return error
   throw error
@@ -74,5 +97,14 @@ const door = (next: string, fault: string): Html => html`<form class="door panel
  aria-describedby="hint"${fault === '' ? '' : html` aria-invalid="true"`}>
 <p id="hint" class="mute">Of an operator, or of your tenant. You act with its rights.</p>
 ${fault === '' ? '' : html`<p class="notice critical" role="alert">${icon('critical')} <span>${fault}</span></p>`}
+<button class="first" type="submit">Sign in</button>
+</form>`
+
+const doorOfLink = (
+  link: string,
+  { keyName }: Session,
+): Html => html`<form class="door panel" method="post" action="/sign-in/${link}">
+<h1>Sign in</h1>
+<p>This link signs you in once, with the rights of the key <bdi>${keyName}</bdi>.</p>
 <button class="first" type="submit">Sign in</button>
 </form>`

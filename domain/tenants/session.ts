@@ -1,4 +1,6 @@
 /** Sessions of the console: a browser that is signed in acts with the rights of an API key. */
+import type { Static } from 'typebox'
+import { Instant, strictObject, Text } from '../schema.ts'
 import type { Scope } from './tenant.ts'
 
 export interface Session {
@@ -23,3 +25,12 @@ export const sessionEnd = (createdAt: Date, now: Date): Date =>
 
 /** Whether the last use of a session is to be written again. */
 export const isSeenLongAgo = (seenAt: Date, now: Date): boolean => now.getTime() - seenAt.getTime() >= SEEN_EVERY_MS
+
+/** A link signs in until then, once, in milliseconds. */
+export const LINK_MS = 15 * 60_000
+
+export const SignInLink = strictObject({
+  path: Text('Path of the console that signs in, once', '/sign-in/3yG0bYy4dWcPzq1aXv7u2KcQkT8mL5nR9sEwJfHdZxA'),
+  expiresAt: Instant('Until when, if it is not used'),
+})
+export type SignInLink = Static<typeof SignInLink>

@@ -1,39 +1,66 @@
 import { randomBytes } from 'node:crypto'
+import { ServiceError } from '../../domain/errors.ts'
 import { quote } from '../../domain/quote.ts'
-import { sessionEnd } from '../../domain/tenants/session.ts'
+import { LINK_MS, type SignInLink, sessionEnd } from '../../domain/tenants/session.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { PlatformTx } from '../../store/tenancy.ts'
 import { hashSecret } from './create-key.ts'
 import type { StoredKey } from './rows/keys.ts'
-import { deleteExpiredSessions, insertSession } from './rows/sessions.ts'
+import { deleteExpiredSessions, deleteSession, insertSession, type NewSession } from './rows/sessions.ts'
 
 /** Bytes of a browser's name for itself. Most have 100 to 200. */
 const MOST_USER_AGENT = 300
 
-/** Public name of a session: the beginning of its hash. It opens nothing. */
+/** Public name of a session or a link: the beginning of its hash. It opens nothing. */
 export const sessionId = (tokenHash: Buffer): string => tokenHash.toString('hex').slice(0, 12)
 
+type KeyOfSession = Pick<StoredKey, 'id' | 'tenantId'>
+
+interface Opening {
+  readonly userAgent: string
+  /** The link that is used up by it. */
+  readonly link?: string
+}
+
 /**
- * Opens a session for a checked key. Sessions that have expired are deleted here: there are few, and no sweep is needed.
+ * Opens a session for a checked key, by a link if one is given.
  *
- * @returns its token of 43 characters. It is not stored.
+ * @returns its token of 43 characters, which is not stored
+ * @throws ServiceError `unauthorized` if the link was used meanwhile
  */
 export async function openSession(
   tx: PlatformTx,
-  { id: keyId, tenantId }: Pick<StoredKey, 'id' | 'tenantId'>,
-  givenUserAgent: string,
+  { id: keyId, tenantId }: KeyOfSession,
+  { userAgent: given, link }: Opening,
 ): Promise<string> {
+  const linkHash = link === undefined ? undefined : hashSecret(link)
+  if (linkHash !== undefined && (await deleteSession(tx, linkHash, { isLink: true })) === undefined) throw usedUp()
+  const userAgent = quote(given, MOST_USER_AGENT)
+  const { token, id } = await addSession(tx, { keyId, userAgent, expiresAt: sessionEnd(tx.now, tx.now), isLink: false })
+  const after = { keyId, userAgent, ...(linkHash !== undefined && { link: sessionId(linkHash) }) }
+  await noteChange(tx, { subject: 'session', id, tenantId, before: null, after })
+  return token
+}
+
+export const usedUp = (): ServiceError =>
+  new ServiceError('unauthorized', 'This link was used, or is older than 15 minutes, or is not whole.')
+
+/** Makes a link that opens a session for a checked key, once. */
+export async function makeSignInLink(tx: PlatformTx, { id: keyId, tenantId }: KeyOfSession): Promise<SignInLink> {
+  const expiresAt = new Date(tx.now.getTime() + LINK_MS)
+  const { token, id } = await addSession(tx, { keyId, userAgent: '', expiresAt, isLink: true })
+  await noteChange(tx, { subject: 'session', id, tenantId, before: null, after: { keyId, linkUntil: expiresAt } })
+  return { path: `/sign-in/${token}`, expiresAt: expiresAt.toISOString() }
+}
+
+/** Expired ones are deleted here: there are few, and no sweep is needed. */
+async function addSession(
+  tx: PlatformTx,
+  session: Omit<NewSession, 'tokenHash'>,
+): Promise<{ readonly token: string; readonly id: string }> {
   await deleteExpiredSessions(tx)
   const token = randomBytes(32).toString('base64url')
   const tokenHash = hashSecret(token)
-  const userAgent = quote(givenUserAgent, MOST_USER_AGENT)
-  await insertSession(tx, { tokenHash, keyId, expiresAt: sessionEnd(tx.now, tx.now), userAgent })
-  await noteChange(tx, {
-    subject: 'session',
-    id: sessionId(tokenHash),
-    tenantId,
-    before: null,
-    after: { keyId, userAgent },
-  })
-  return token
+  await insertSession(tx, { ...session, tokenHash })
+  return { token, id: sessionId(tokenHash) }
 }

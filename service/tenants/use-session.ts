@@ -1,14 +1,27 @@
 import { isSeenLongAgo, type Session, sessionEnd } from '../../domain/tenants/session.ts'
 import type { PlatformTx } from '../../store/tenancy.ts'
 import { hashSecret } from './create-key.ts'
+import { usedUp } from './open-session.ts'
 import { findSession, touchSession } from './rows/sessions.ts'
 
 /** Finds the session of a token and prolongs it; undefined if it or its key has ended. */
 export async function useSession(tx: PlatformTx, token: string): Promise<Session | undefined> {
   const tokenHash = hashSecret(token)
-  const found = await findSession(tx, tokenHash)
+  const found = await findSession(tx, tokenHash, { isLink: false })
   if (found === undefined) return undefined
   const { createdAt, seenAt, ...session } = found
   if (isSeenLongAgo(seenAt, tx.now)) await touchSession(tx, tokenHash, sessionEnd(createdAt, tx.now))
+  return session
+}
+
+/**
+ * The session that a link would open. Does not use it.
+ *
+ * @throws ServiceError `unauthorized` if it was used or has expired, or its key has ended
+ */
+export async function readLink(tx: PlatformTx, link: string): Promise<Session> {
+  const found = await findSession(tx, hashSecret(link), { isLink: true })
+  if (found === undefined) throw usedUp()
+  const { createdAt: _, seenAt: __, ...session } = found
   return session
 }

@@ -139,14 +139,15 @@ create policy named on api_keys for select to simherd_tenant
 grant insert, select, update on api_keys to simherd_platform;
 grant select (id, name, tenant_id) on api_keys to simherd_tenant;
 
--- One row a browser that is signed in to the console. Its cookie has the token.
+-- One row a browser that is signed in to the console, or a link that signs one in. Its cookie or the link has the token.
 create table sessions (
   token_hash bytea primary key,                             -- SHA-256 of the token
   key_id text not null references api_keys (id),            -- acts with the rights of this key, and ends with it
   created_at timestamptz not null,
   seen_at timestamptz not null,                             -- to the minute
   expires_at timestamptz not null,                          -- moves with seen_at: domain/tenants/session.ts
-  user_agent text not null
+  user_agent text not null,
+  is_link boolean not null                                  -- not begun: the token is that of a link that signs in once
 );
 create index sessions_key on sessions (key_id);
 create index sessions_end on sessions (expires_at);

@@ -90,6 +90,14 @@ describe('npm start', () => {
     expect(output).not.toMatch(/fail(ed|ure)|did not|in vain/i)
     expect(output).toMatch(new RegExp(`activated +${NEWCOMERS}\\b`))
     expect(output).toMatch(/records? of \d+ suspended SIMs not delivered/)
+    const [link = ''] = /http:\S+\/sign-in\/\S+/.exec(output) ?? []
+    expect(link.startsWith(`${stack.consoleUrl}/`), output).toBe(true)
+    const signedIn = await fetch(link, {
+      method: 'POST',
+      headers: { origin: stack.consoleUrl },
+      redirect: 'manual',
+    })
+    expect([signedIn.status, signedIn.headers.get('location')]).toEqual([303, '/'])
     const [, mail = '', workflow = ''] = /its mail +(\S+)\n +its workflow +(\S+)\n/.exec(output) ?? []
     expect((await fetch(mail)).status).toBe(200)
     expect(workflow).toMatch(/\/workflows\/suspend-on-overage%3A\S+\/history$/)

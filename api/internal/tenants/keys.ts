@@ -1,7 +1,9 @@
 import { Type } from 'typebox'
 import { strictObject, Text } from '../../../domain/schema.ts'
+import { SignInLink } from '../../../domain/tenants/session.ts'
 import { ApiKey, NewKey, RotateKey, WithSecret } from '../../../domain/tenants/tenant.ts'
 import { createKey } from '../../../service/tenants/create-key.ts'
+import { makeSignInLink } from '../../../service/tenants/open-session.ts'
 import { revokeKey } from '../../../service/tenants/revoke-key.ts'
 import { rotateKey } from '../../../service/tenants/rotate-key.ts'
 import { listKeys } from '../../../service/tenants/rows/keys.ts'
@@ -56,5 +58,15 @@ export const keyRoutes = [
     response: { 200: strictObject({ id: Text('Id of the key', '6a34354728b4') }) },
     changePlatform: (tx, request) => revokeKey(tx, ownerOf(request), request.params.id),
     after: forgetKey,
+  }),
+  route('POST', '/sign-in-links', {
+    operationId: 'createSignInLink',
+    summary: 'Make a link to the console that signs in once, with the rights of the calling key',
+    description: 'It works for 15 minutes. The session that it opens ends with the key.',
+    problems: ['secret_already_shown'],
+    tenant: 'none',
+    response: { 201: SignInLink },
+    secret: true,
+    changePlatform: (tx, { keyId, keyTenantId }) => makeSignInLink(tx, { id: keyId, tenantId: keyTenantId }),
   }),
 ]

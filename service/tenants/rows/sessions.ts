@@ -3,18 +3,20 @@ import { sql } from 'kysely'
 import type { Session } from '../../../domain/tenants/session.ts'
 import type { PlatformTx } from '../../../store/tenancy.ts'
 
-interface NewSession {
+export interface NewSession {
   readonly tokenHash: Buffer
   readonly keyId: string
   readonly expiresAt: Date
   readonly userAgent: string
+  /** The token signs in once, and opens nothing before. */
+  readonly isLink: boolean
 }
 
 export async function insertSession(tx: PlatformTx, session: NewSession): Promise<void> {
   await sql`
-    insert into sessions (token_hash, key_id, created_at, seen_at, expires_at, user_agent)
+    insert into sessions (token_hash, key_id, created_at, seen_at, expires_at, user_agent, is_link)
     values (${session.tokenHash}, ${session.keyId}, ${tx.now}, ${tx.now}, ${session.expiresAt},
-            ${session.userAgent})`.execute(tx.q)
+            ${session.userAgent}, ${session.isLink})`.execute(tx.q)
 }
 
 interface StoredSession extends Session {
@@ -22,14 +24,23 @@ interface StoredSession extends Session {
   readonly seenAt: Date
 }
 
-/** Reads a session that has not expired, whose key is neither revoked nor expired; undefined if there is none. */
-export async function findSession(tx: PlatformTx, tokenHash: Buffer): Promise<StoredSession | undefined> {
+/** What a token is of. */
+export interface TokenKind {
+  readonly isLink: boolean
+}
+
+/** Reads a session or a link that has not expired, whose key is neither revoked nor expired; undefined: none. */
+export async function findSession(
+  tx: PlatformTx,
+  tokenHash: Buffer,
+  { isLink }: TokenKind,
+): Promise<StoredSession | undefined> {
   const { rows } = await sql<StoredSession>`
     select k.id as "keyId", k.name as "keyName", k.tenant_id as "tenantId", k.scopes,
            s.created_at as "createdAt", s.seen_at as "seenAt"
       from sessions s
       join api_keys k on k.id = s.key_id
-     where s.token_hash = ${tokenHash} and s.expires_at > ${tx.now}
+     where s.token_hash = ${tokenHash} and s.is_link = ${isLink} and s.expires_at > ${tx.now}
        and k.revoked_at is null and (k.expires_at is null or k.expires_at > ${tx.now})`.execute(tx.q)
   return rows[0]
 }
@@ -40,10 +51,16 @@ export async function touchSession(tx: PlatformTx, tokenHash: Buffer, expiresAt:
     update sessions set seen_at = ${tx.now}, expires_at = ${expiresAt} where token_hash = ${tokenHash}`.execute(tx.q)
 }
 
-/** @returns the key of the deleted session; undefined if there was none */
-export async function deleteSession(tx: PlatformTx, tokenHash: Buffer): Promise<string | undefined> {
+/** @returns the key of the deleted session or link; undefined if there was none */
+export async function deleteSession(
+  tx: PlatformTx,
+  tokenHash: Buffer,
+  { isLink }: TokenKind,
+): Promise<string | undefined> {
   const { rows } = await sql<{ keyId: string }>`
-    delete from sessions where token_hash = ${tokenHash} returning key_id as "keyId"`.execute(tx.q)
+    delete from sessions where token_hash = ${tokenHash} and is_link = ${isLink} returning key_id as "keyId"`.execute(
+    tx.q,
+  )
   return rows[0]?.keyId
 }
 

@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { printConsoleLink } from '../../../cli/commands/console.ts'
 import { exportList } from '../../../cli/commands/export.ts'
 import { importSimFile, unqueueSim } from '../../../cli/commands/sims.ts'
 import { iccidOf } from '../../../domain/identifiers.ts'
@@ -17,6 +18,23 @@ async function aFile(name: string, text: string): Promise<string> {
   await writeFile(file, text)
   return file
 }
+
+describe('console', () => {
+  const CONSOLE_URL = 'https://console.meadow.example/'
+
+  test('prints a link of the console', async () => {
+    await printConsoleLink({ ...command.settings, CONSOLE_URL }, {})
+
+    expect(lines).toEqual([expect.stringMatching(/^https:\/\/console\.meadow\.example\/sign-in\/[\w-]{43}$/)])
+  })
+
+  test('refuses if there is none', async () => {
+    const off = { ...command.settings, CONSOLE_PORT: 'off', DATA_DIR: command.folder }
+    const { exitCode, message } = await failureOf(printConsoleLink(off, {}))
+
+    expect([exitCode, message]).toEqual([2, expect.stringContaining('CONSOLE_PORT is off')])
+  })
+})
 
 describe('sims unqueue', () => {
   test('takes back the queued change of a SIM', async () => {

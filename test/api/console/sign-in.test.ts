@@ -73,6 +73,7 @@ describe('sign in', () => {
       seen_at: new Date(NOON),
       expires_at: new Date(NOON + 12 * HOUR),
       user_agent: 'Browser 1.0',
+      is_link: false,
     })
   })
 
@@ -119,7 +120,7 @@ describe('sign in', () => {
     const answers = await times(4, () => limited.open().post('/sign-in', { key }))
 
     expect(answers.map(({ status }) => status)).toEqual([303, 303, 303, 429])
-    expect(answers[3]?.body).toContain('127.0.0.1 may try 3 keys a minute: go on in ')
+    expect(answers[3]?.body).toContain('127.0.0.1 may try to sign in 3 times a minute: go on in ')
     expect(Number(answers[3]?.headers['retry-after'])).toBeGreaterThan(0)
   })
 
@@ -136,6 +137,77 @@ describe('sign in', () => {
       { action: 'signIn', subjectId, actor: `key:${id}`, before: null, after: { keyId: id } },
     ])
     expect(JSON.stringify(trail.body)).not.toContain(token)
+  })
+})
+
+describe('a link', () => {
+  const makeLink = async (): Promise<{ path: string; expiresAt: string }> => {
+    const headers = { authorization: `Bearer ${harness.operatorKey}` }
+    return (await harness.inside.inject({ method: 'POST', url: '/internal/sign-in-links', headers })).json()
+  }
+
+  test('signs in once, by its form, with the rights of the key', async () => {
+    const { path, expiresAt } = await makeLink()
+    const browser = pages.open()
+    const looks = await times(2, () => browser.get(path))
+    const sent = await browser.post(path, {})
+    const again = await pages.open().post(path, {})
+
+    expect(looks.map(({ status }) => status)).toEqual([200, 200])
+    expect(looks[0]?.body).toContain(`method="post" action="${path}"`)
+    expect(looks[0]?.body).toContain('with the rights of the key')
+    expect(sent).toMatchObject({ status: 303, headers: { location: '/' } })
+    expect(await visits(browser, [0])).toEqual([SIGNED_IN])
+    expect(again.status).toBe(401)
+    expect(again.body).toContain('This link was used')
+    expect(expiresAt).toBe(new Date(NOON + 15 * MINUTE).toISOString())
+  })
+
+  test('signs in one of two that use it at the same time', async () => {
+    const { path } = await makeLink()
+    const answers = await Promise.all([1, 2, 3].map(() => pages.open().post(path, {})))
+
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([303, 401, 401])
+  })
+
+  test('is no session, and no session is a link', async () => {
+    const token = (await makeLink()).path.split('/').at(-1)
+    const session = (await pages.signedIn(harness.operatorKey)).token()
+
+    expect(await visits(pages.open(token), [0])).toEqual([AT_THE_DOOR])
+    expect((await pages.open().post(`/sign-in/${session}`, {})).status).toBe(401)
+  })
+
+  test('ends after 15 minutes, and with its key', async () => {
+    const { path } = await makeLink()
+    const at = (ms: number) => harness.at(NOON + ms, async () => (await pages.open().get(path)).status)
+    const statuses = [await at(15 * MINUTE - 1), await at(15 * MINUTE)]
+    const { body: made } = await harness.operate('POST', '/internal/keys', { name: 'left', scopes: ['operator'] })
+    const headers = { authorization: `Bearer ${made.key}` }
+    const left = await harness.inside.inject({ method: 'POST', url: '/internal/sign-in-links', headers })
+    await harness.operate('DELETE', `/internal/keys/${made.id}`)
+
+    expect(statuses).toEqual([200, 401])
+    expect((await pages.open().post(left.json().path, {})).status).toBe(401)
+  })
+
+  test('is in the audit trail, and in that of its session', async () => {
+    const { path } = await makeLink()
+    await pages.open().post(path, {})
+    const { body } = await harness.operate('GET', '/internal/audit?subject=session&pageSize=2')
+
+    const link = hashOf(path.split('/').at(-1)).toString('hex').slice(0, 12)
+    expect(body.data).toMatchObject([
+      { action: 'signIn', before: null, after: { link } },
+      { action: 'createSignInLink', subjectId: link, before: null, after: { linkUntil: expect.any(String) } },
+    ])
+  })
+
+  test('that is not whole says so', async () => {
+    const { path } = await makeLink()
+    const { status, body } = await pages.open().get(path.slice(0, -1))
+
+    expect([status, body.includes('is not whole')]).toEqual([401, true])
   })
 })
 

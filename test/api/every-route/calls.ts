@@ -269,6 +269,7 @@ export const LINES: Readonly<Record<string, Line>> = {
   createKey: { call: () => ({ body: { name: `key ${next()}`, scopes: ['read'] } }), audit: ['key'], secret: true },
   rotateKey: { call: keyToEnd, audit: ['key', 'key'], secret: true },
   revokeKey: { call: keyToEnd, audit: ['key'] },
+  createSignInLink: { call: () => ({}), audit: ['session'], secret: true },
   createTariff: { call: () => ({ body: plainTariff(`Tariff ${next()}`) }), audit: ['tariff'] },
   offerTariff: {
     call: async (estate) => ({ path: { id: await freshTariff(estate) }, body: { isActive: false } }),
