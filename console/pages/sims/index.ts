@@ -1,8 +1,9 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { mustAnswer } from '../../answers.ts'
-import { type Calls, callsOf, type Doors } from '../../calls.ts'
-import { type PageTenant, sendPage } from '../../parts/page.ts'
+import type { Doors } from '../../calls.ts'
+import { sendPage } from '../../parts/page.ts'
+import { callsFor, type TenantParams } from '../../tenant.ts'
 import { SimsQuery, simsPage } from './list.ts'
 import { simPage } from './show.ts'
 
@@ -10,7 +11,7 @@ const SimPath = Type.Object({ tenant: Type.String(), sim: Type.String() })
 
 /** The pages of SIMs. @param clock epoch milliseconds */
 export function simRoutes(app: FastifyInstance, doors: Doors, clock: () => number): void {
-  app.get<{ Params: { tenant: string }; Querystring: SimsQuery }>(
+  app.get<{ Params: TenantParams; Querystring: SimsQuery }>(
     '/t/:tenant/sims',
     { schema: { querystring: SimsQuery } },
     async (request, reply) => {
@@ -31,14 +32,4 @@ export function simRoutes(app: FastifyInstance, doors: Doors, clock: () => numbe
       return sendPage(reply, { title, main, session: request.session, tenant, current: 'sims' })
     },
   )
-}
-
-/** Calls about the tenant in the path. @throws ServiceError `tenant_not_found`, `forbidden` */
-async function callsFor(
-  request: FastifyRequest<{ Params: { tenant: string } }>,
-  doors: Doors,
-): Promise<{ readonly calls: Calls; readonly tenant: PageTenant }> {
-  const { keyId, id: requestId } = request
-  const calls = callsOf(doors, { keyId, tenantId: request.params.tenant, requestId })
-  return { calls, tenant: await mustAnswer(calls.outside.GET('/api/tenant')) }
 }

@@ -7,6 +7,7 @@ import { type Sim, SimQuery } from '../../../domain/sims/sim.ts'
 import { mustAnswer, tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Html } from '../../parts/html.ts'
+import { ANY, choices, isUnfiltered, nextCursor, pager } from '../../parts/list.ts'
 import { ago, meter, statusBadge } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 
@@ -19,6 +20,7 @@ interface PoolName {
   readonly name: string
 }
 
+const STATUSES = Object.entries(SimStatus).map(([label, code]) => [code, label] as const)
 const MOST_ROWS = 50
 const MOST_POOLS = 100
 
@@ -33,30 +35,20 @@ export async function simsPage(calls: Calls, tenant: PageTenant, query: SimsQuer
   return html`<div class="head"><h1>SIMs</h1></div>
 ${filters(path, query, pools, pagination.totalItems)}
 ${sims.length === 0 ? empty(query) : table(path, sims, new Map(pools.map(({ id, name }) => [id, name])), now)}
-<p class="pages">
-${query.cursor === undefined ? '' : html`<a href="${linkTo(path, query)}">First page</a>`}
-${next === undefined ? '' : html`<a href="${linkTo(path, query, next)}">Next page</a>`}
-</p>`
+${pager(path, query, next)}`
 }
 
 const filters = (path: string, query: SimsQuery, pools: readonly PoolName[], total: number): Html => html`
 <form class="filters" method="get" action="${path}" role="search">
-<label>Status <select name="status">${option('', 'Any', query.status === undefined)}
-${Object.entries(SimStatus).map(([label, code]) => option(code, label, query.status === code))}
-</select></label>
-<label>Pool <select name="poolId">${option('', 'Any', query.poolId === undefined)}
-${pools.map(({ id, name }) => option(id, name, query.poolId === id))}
-</select></label>
+${choices({ name: 'status', label: 'Status', value: query.status }, [ANY, ...STATUSES])}
+${choices({ name: 'poolId', label: 'Pool', value: query.poolId }, [ANY, ...pools.map(({ id, name }) => [id, name] as const)])}
 <label class="long">ICCID, IMSI, MSISDN or tag <input type="search" name="search" value="${query.search ?? ''}"></label>
 <button type="submit">Show</button>
 <span class="mute">${count(total)} ${total === 1 ? 'matches' : 'match'}</span>
 </form>`
 
-const option = (value: number | '', label: string, isSelected: boolean): Html =>
-  html`<option value="${value}"${isSelected ? html` selected` : ''}>${label}</option>`
-
 const empty = (query: SimsQuery): Html =>
-  Object.keys(query).length === 0
+  isUnfiltered(query)
     ? html`<p class="empty">No SIM yet. <code>simherd sims import</code> brings them in.</p>`
     : html`<p class="empty">No SIM matches.</p>`
 
@@ -77,17 +69,3 @@ ${sims.map((sim) => {
 })}
 </tbody>
 </table></div>`
-
-/** The list's path with its filters. */
-function linkTo(path: string, { search, status, poolId }: SimsQuery, cursor?: string): string {
-  const asked = new URLSearchParams()
-  for (const [name, value] of Object.entries({ search, status, poolId, cursor }))
-    if (value !== undefined) asked.set(name, String(value))
-  return asked.size === 0 ? path : `${path}?${asked.toString()}`
-}
-
-/** The cursor of the next part, from the `Link` header. */
-function nextCursor(response: Response): string | undefined {
-  const url = /<([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
-  return new URLSearchParams(url?.split('?')[1] ?? '').get('cursor') ?? undefined
-}

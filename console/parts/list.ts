@@ -1,0 +1,43 @@
+/** Lists: filters and pages in the URL, so that a list is a link. */
+import { html } from 'hono/html'
+import type { Html } from './html.ts'
+
+/** Filters of a list, and its cursor. */
+export type ListQuery = Readonly<Record<string, string | number | boolean | undefined>>
+
+/** The cursor of the next part, from the `Link` header. */
+export function nextCursor(response: Response): string | undefined {
+  const url = /<([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
+  return new URLSearchParams(url?.split('?')[1] ?? '').get('cursor') ?? undefined
+}
+
+/** The list's path with its filters, at a cursor or from the beginning. */
+export function linkTo(path: string, query: ListQuery, cursor?: string): string {
+  const asked = new URLSearchParams()
+  for (const [name, value] of Object.entries({ ...query, cursor }))
+    if (value !== undefined) asked.set(name, String(value))
+  return asked.size === 0 ? path : `${path}?${asked.toString()}`
+}
+
+/** Whether a list shows all that there is, from the beginning. */
+export const isUnfiltered = (query: ListQuery): boolean => Object.values(query).every((value) => value === undefined)
+
+/** Links to the first and the next part. @param onward words of the latter */
+export const pager = (path: string, query: ListQuery, next: string | undefined, onward = 'Next page'): Html => html`
+<p class="pages">
+${query['cursor'] === undefined ? '' : html`<a href="${linkTo(path, query)}">First page</a>`}
+${next === undefined ? '' : html`<a href="${linkTo(path, query, next)}">${onward}</a>`}
+</p>`
+
+type Value = string | number | boolean
+
+/** A field with given choices, each a value and its words. */
+export const choices = (
+  { name, label, value }: { readonly name: string; readonly label: string; readonly value: Value | undefined },
+  options: readonly (readonly [Value, string])[],
+): Html => html`<label>${label} <select name="${name}">
+${options.map(([one, words]) => html`<option value="${String(one)}"${String(one) === String(value ?? '') ? html` selected` : ''}>${words}</option>`)}
+</select></label>`
+
+/** The choice that leaves a filter out. */
+export const ANY = ['', 'Any'] as const

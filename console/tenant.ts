@@ -1,0 +1,21 @@
+/** The tenant that a page is about, and calls about it. */
+import type { FastifyRequest } from 'fastify'
+import { mustAnswer } from './answers.ts'
+import { type Calls, callsOf, type Doors } from './calls.ts'
+import type { PageTenant } from './parts/page.ts'
+
+export interface TenantParams {
+  readonly tenant: string
+}
+
+export interface TenantCalls {
+  readonly calls: Calls
+  readonly tenant: PageTenant
+}
+
+/** Calls about the tenant in the path. @throws ServiceError `tenant_not_found`, `forbidden` */
+export async function callsFor(request: FastifyRequest<{ Params: TenantParams }>, doors: Doors): Promise<TenantCalls> {
+  const { keyId, id: requestId } = request
+  const calls = callsOf(doors, { keyId, tenantId: request.params.tenant, requestId })
+  return { calls, tenant: await mustAnswer(calls.outside.GET('/api/tenant')) }
+}
