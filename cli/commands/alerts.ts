@@ -4,6 +4,7 @@ import { idempotent } from '../../adapters/rest/client.ts'
 import type { Alert } from '../../domain/alerts/alert.ts'
 import type { NewSilence, Silence } from '../../domain/alerts/silence.ts'
 import { inWords } from '../../domain/alerts/week-times.ts'
+import { WITHHELD } from '../../domain/alerts/withheld.ts'
 import { dropUndefined } from '../../domain/drop-undefined.ts'
 import { subjectNamed } from '../../domain/watchdog/subject.ts'
 import { forTenant, forTenantOn } from '../ask-service.ts'
@@ -52,15 +53,10 @@ export const showAlert = forTenantOn(async (service, rule: string, flags: AlertF
   printAnswer(flags, alert, linesOf)
 })
 
-/** The reason that holds back a mail or a suspension, as a sentence. */
-const WITHHELD: Readonly<Record<Alert['withheld'][number], string>> = {
-  silenced: 'a silence holds back its mails; what still fires at its end is mailed',
-  inhibited: 'another alert that is mailed says more of the same',
-  unsubscribed: 'the tenant wants no mails of alerts of this level: see "npx simherd tenants notices"',
-  held: 'its rule began to fire on many at once: "npx simherd enforcement show" lists what waits for a decision',
-  nodata: 'no usage is received: it stays as it is, and nothing is suspended or brought back',
-  stage: "its rule's stage lets it do no more",
-  mode: 'the watchdog mode of its subject lets its rule do no more',
+/** Where to look, or what to do, about a reason that holds back a mail or a suspension. */
+const HINTS: Readonly<Partial<Record<Alert['withheld'][number], string>>> = {
+  unsubscribed: ': see "npx simherd tenants notices"',
+  held: ': "npx simherd enforcement show" lists what waits',
 }
 
 function linesOf(alert: Alert): string[] {
@@ -75,7 +71,7 @@ function linesOf(alert: Alert): string[] {
       ['times', times],
       ['in the log', yesNo(isLogged)],
       ['mailed', yesNo(isMailed)],
-      ...withheld.map((why) => ['held back', WITHHELD[why]]),
+      ...withheld.map((why) => ['held back', `${WITHHELD[why].words}${HINTS[why] ?? ''}`]),
       ['acknowledged', alert.acknowledgedAt === null ? 'no' : `${at(alert.acknowledgedAt)} by ${alert.acknowledgedBy}`],
       ['enforcement', alert.lastSignal ?? 'none'],
       ...(alert.error === null ? [] : [['could not be decided', alert.error]]),

@@ -36,6 +36,17 @@ export function subjectNamed({ simId, poolId, tagId }: SubjectIds): Subject {
   return tagId == null ? { kind: 'tenant', id: 0 } : { kind: 'tag', id: tagId }
 }
 
+/** The reverse: the id that a request names a subject by; none for the tenant. */
+export function idsOf({ kind, id }: Subject): SubjectName {
+  return kind === 'tenant' ? {} : { [ID_OF[kind]]: id }
+}
+interface SubjectName {
+  readonly simId?: number
+  readonly poolId?: number
+  readonly tagId?: number
+}
+const ID_OF = { sim: 'simId', pool: 'poolId', tag: 'tagId' } as const
+
 /** The number that columns have for each kind (`subject_kind`). */
 export const SUBJECT_CODES = { sim: 1, pool: 2, tenant: 3, tag: 4 } as const satisfies Record<SubjectKind, number>
 export type SubjectCode = (typeof SUBJECT_CODES)[SubjectKind]
