@@ -9,6 +9,7 @@ import type { Sessions } from '../api/keys/sessions.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { Doors } from './calls.ts'
 import { isOwnRequest } from './own-request.ts'
+import { alertRoutes } from './pages/alerts/index.ts'
 import { estateRoutes } from './pages/estate.ts'
 import { doorRoutes } from './pages/sign-in.ts'
 import { simRoutes } from './pages/sims/index.ts'
@@ -66,6 +67,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     await scope.register(assetRoutes)
     estateRoutes(scope, options)
     simRoutes(scope, options, options.clock ?? Date.now)
+    alertRoutes(scope, options, options.clock ?? Date.now)
     scope.get('/*', async ({ url }) => {
       throw new ServiceError('not_found', `There is no page ${url.split('?')[0]}.`)
     })

@@ -14,8 +14,8 @@ export function nextCursor(response: Response): string | undefined {
 /** The list's path with its filters, at a cursor or from the beginning. */
 export function linkTo(path: string, query: ListQuery, cursor?: string): string {
   const asked = new URLSearchParams()
-  for (const [name, value] of Object.entries({ ...query, cursor }))
-    if (value !== undefined) asked.set(name, String(value))
+  const fields: ListQuery = { ...query, cursor }
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) asked.set(name, String(value))
   return asked.size === 0 ? path : `${path}?${asked.toString()}`
 }
 

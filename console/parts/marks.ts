@@ -26,6 +26,15 @@ export const levelMark = (level: LogLevel): Html => {
   return html`<span class="mark ${tone}">${icon(name)}<span class="hidden">${labelOf(LogLevel, level)}</span></span>`
 }
 
+export const levelBadge = (level: LogLevel): Html => {
+  const [name, tone] = LEVELS[level]
+  return html`<span class="badge ${tone}">${icon(name)} ${labelOf(LogLevel, level)}</span>`
+}
+
+/** A sentence that stands out at the top of a page. */
+export const notice = (tone: 'good' | 'warning' | 'critical', name: IconName, words: Html | string): Html => html`
+<p class="notice ${tone}" role="${tone === 'critical' ? 'alert' : 'status'}">${icon(name)} <span>${words}</span></p>`
+
 /** Usage against a limit, in MB: a bar of 100 units. Beyond the limit, the bar is the usage, and a stroke the limit. */
 export function meter(usedMB: number, limitMB: number): Html {
   const whole = Math.max(usedMB, limitMB)
@@ -46,6 +55,10 @@ export function ago(instant: string | null, now: number, never = 'never'): Html 
   const words = ms < 60_000 ? 'just now' : `${duration(largest(ms))} ago`
   return html`<time datetime="${instant}" title="${instant.slice(0, 16).replace('T', ' ')} UTC">${words}</time>`
 }
+
+/** An instant to the minute, in UTC. */
+export const instantMark = (instant: string): Html =>
+  html`<time datetime="${instant}">${instant.slice(0, 16).replace('T', ' ')} UTC</time>`
 
 /** Cut to its largest unit: `36 h`, not `36 h 12 min`. */
 function largest(ms: number): number {

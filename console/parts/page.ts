@@ -44,7 +44,7 @@ ${tenant === undefined ? '' : html`<span class="of"><bdi>${tenant.name}</bdi></s
 ${session === null ? '' : account(session)}
 </header>
 <div class="${tenant === undefined ? 'alone' : 'beside'}">
-${tenant === undefined ? '' : navigation(tenant, current)}
+${tenant === undefined ? '' : navigation(tenant, session?.tenantId === null, current)}
 <main id="main" tabindex="-1">
 ${main}
 </main>
@@ -57,14 +57,17 @@ const account = ({ keyName }: Session): Html => html`<form class="account" metho
 <button type="submit">${icon('leave')} <span>Sign out</span></button>
 </form>`
 
-/** The pages of a tenant. A page that is not there yet has no line. */
-const PAGES = [{ path: 'sims', name: 'SIMs', icon: 'sim' }] as const
+/** The pages of a tenant. A page that is not there yet has no line. The internal interface takes operator keys only. */
+const PAGES = [
+  { path: 'alerts', name: 'Alerts', icon: 'bell', isForOperators: true },
+  { path: 'sims', name: 'SIMs', icon: 'sim', isForOperators: false },
+] as const
 
-const navigation = ({ id }: PageTenant, current = ''): Html => html`<details class="menu">
+const navigation = ({ id }: PageTenant, isOperator: boolean, current = ''): Html => html`<details class="menu">
 <summary>${icon('menu')} Pages</summary>
 <nav aria-label="Pages">
 <ul>
-${PAGES.map(
+${PAGES.filter(({ isForOperators }) => isOperator || !isForOperators).map(
   (page) => html`<li><a href="/t/${id}/${page.path}"${current === page.path ? html` aria-current="page"` : ''}>
 ${icon(page.icon)} ${page.name}</a></li>`,
 )}

@@ -65,3 +65,21 @@ export function useConsole(harness: Harness, more: Partial<ConsoleOptions> = {})
   afterAll(() => made.app.close())
   return made
 }
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+/** Text as it stands in a page. */
+export const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => ENTITIES[sign] ?? '')
+
+/** The paths that links of a page lead to, without entities. */
+export const linksIn = (body: string) =>
+  [...body.matchAll(/href="([^"]*)"/g)].map(([, href]) => href?.replaceAll('&amp;', '&'))
+
+/** The ids of the rows of a list. */
+export const idsIn = (body: string, noun: 'sim' | 'alert') =>
+  [...body.matchAll(new RegExp(`id="${noun}-(\\d+)"`, 'g'))].map(([, id]) => Number(id))

@@ -5,7 +5,7 @@ import { tryAnswer } from '../../../console/answers.ts'
 import { recordUsage } from '../../service/record-usage.ts'
 import { HOSTILE_NAMES } from '../../unit/channels/hostile.ts'
 import { anActiveSim, aPool, aSim, times, useHarness } from '../harness.ts'
-import { useConsole } from './form-browser.ts'
+import { escaped, idsIn, linksIn, useConsole } from './form-browser.ts'
 
 const harness = useHarness()
 const pages = useConsole(harness)
@@ -14,16 +14,6 @@ const readKey = async (tenant = harness.tenant) =>
   (await tenant.inside('POST', '/internal/keys', { name: 'reader', scopes: ['read'] })).body.key
 const operator = () => pages.signedIn(harness.operatorKey)
 const simsOf = (tenant = harness.tenant) => `/t/${tenant.id}/sims`
-const ESCAPED: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-/** The paths that links of a page lead to, without entities. */
-const linksIn = (body: string) =>
-  [...body.matchAll(/href="([^"]*)"/g)].map(([, href]) => href?.replaceAll('&amp;', '&'))
 
 describe('the beginning', () => {
   test("leads a tenant's key to its tenant, and on to its SIMs", async () => {
@@ -52,7 +42,7 @@ describe('the SIMs', () => {
     const browser = await pages.signedIn(await readKey())
     const rows = async (query: string) => {
       const { body } = await browser.get(`${simsOf()}?${query}`)
-      return [...body.matchAll(/id="sim-(\d+)"/g)].map(([, id]) => Number(id))
+      return idsIn(body, 'sim')
     }
 
     expect(await rows('search=found')).toEqual([active.id, stock.id])
@@ -68,7 +58,7 @@ describe('the SIMs', () => {
     let next: string | undefined = `${simsOf(harness.other)}?search=walked`
     while (next !== undefined) {
       const { body } = await browser.get(next)
-      seen.push(...[...body.matchAll(/id="sim-(\d+)"/g)].map(([, id]) => Number(id)))
+      seen.push(...idsIn(body, 'sim'))
       expect(body).toContain('120 match')
       next = linksIn(body).find((href) => href?.includes('cursor='))
     }
@@ -139,7 +129,7 @@ describe('a SIM', () => {
       if (set.status !== 200) continue
       shown += 1
       const { body } = await browser.get(`${simsOf()}/${id}`)
-      expect(body).toContain(`<bdi>${tag.replaceAll(/[&<>"']/g, (sign) => ESCAPED[sign] ?? '')}</bdi>`)
+      expect(body).toContain(`<bdi>${escaped(tag)}</bdi>`)
     }
 
     expect(shown).toBeGreaterThan(12)

@@ -1,0 +1,36 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { Id } from '../../../domain/schema.ts'
+import type { Doors } from '../../calls.ts'
+import { actRoutes, Done, doneNotice } from '../../parts/form.ts'
+import { sendPage } from '../../parts/page.ts'
+import { callsFor, type TenantParams } from '../../tenant.ts'
+import { ALERT_ACTS, readAlert } from './acts.ts'
+import { AlertsQuery, alertsPage } from './list.ts'
+import { alertPage } from './show.ts'
+
+const AlertPath = Type.Object({ tenant: Type.String(), id: Id('Alert') })
+
+/** The pages of alerts. @param clock epoch milliseconds */
+export function alertRoutes(app: FastifyInstance, doors: Doors, clock: () => number): void {
+  app.get<{ Params: TenantParams; Querystring: AlertsQuery }>(
+    '/t/:tenant/alerts',
+    { schema: { querystring: AlertsQuery } },
+    async (request, reply) => {
+      const { calls, tenant } = await callsFor(request, doors)
+      const main = await alertsPage(calls, tenant, request.query, clock())
+      return sendPage(reply, { title: 'Alerts', main, session: request.session, tenant, current: 'alerts' })
+    },
+  )
+  app.get<{ Params: TenantParams & { readonly id: number }; Querystring: Done }>(
+    '/t/:tenant/alerts/:id',
+    { schema: { params: AlertPath, querystring: Done } },
+    async (request, reply) => {
+      const { calls, tenant } = await callsFor(request, doors)
+      const alert = await readAlert(calls, request.params.id)
+      const main = await alertPage(calls, tenant, alert, { now: clock(), said: doneNotice(request, ALERT_ACTS) })
+      return sendPage(reply, { title: alert.rule, main, session: request.session, tenant, current: 'alerts' })
+    },
+  )
+  for (const act of ALERT_ACTS) actRoutes(app, doors, clock, act)
+}

@@ -1,0 +1,45 @@
+/** Words and marks of alerts, for their lists and pages. */
+import { html } from 'hono/html'
+import type { Alert, AlertDetail } from '../../../domain/alerts/alert.ts'
+import { WITHHELD } from '../../../domain/alerts/withheld.ts'
+import { LogLevel } from '../../../domain/codes.ts'
+import type { Html } from '../../parts/html.ts'
+import { instantMark } from '../../parts/marks.ts'
+
+const PHASE_WORDS: Readonly<Record<Alert['phase'], string>> = {
+  pending: 'Pending',
+  firing: 'Firing',
+  recovering: 'Recovering',
+  resolved: 'Ended',
+}
+export const phaseBadge = ({ phase, level }: Pick<Alert, 'phase' | 'level'>): Html => {
+  const loud = level === LogLevel.Critical ? 'critical' : level === LogLevel.Warning ? 'warning' : 'quiet'
+  return html`<span class="badge ${phase === 'firing' ? loud : 'quiet'}">${PHASE_WORDS[phase]}</span>`
+}
+
+/** The subject in words, without a link. */
+export function subjectWords({ kind, id, label }: Alert['subject']): Html {
+  if (kind === 'tenant') return html`The tenant`
+  const name = { sim: 'SIM', pool: 'Pool', tag: 'Tags' }[kind]
+  return html`${name} <bdi>${label ?? String(id)}</bdi>`
+}
+
+/** Leads to the SIM. Other subjects have no page. */
+export const subjectLink = (tenantId: string, subject: Alert['subject']): Html =>
+  subject.kind === 'sim' && subject.label !== null
+    ? html`<a href="/t/${tenantId}/sims/${subject.id}"><bdi>${subject.label}</bdi></a>`
+    : subjectWords(subject)
+
+/** What is withheld, briefly. */
+export const withheldWords = ({ withheld, silencedUntil }: Alert): Html[] =>
+  withheld.map((why) => {
+    const until = why === 'silenced' && silencedUntil !== null ? html` until ${instantMark(silencedUntil)}` : ''
+    return html`<span>${WITHHELD[why].brief}${until}</span>`
+  })
+
+/** Who has acknowledged it. */
+export const acknowledger = ({ acknowledgedBy, acknowledgedByName }: Alert): string =>
+  acknowledgedByName ?? acknowledgedBy ?? 'the service'
+
+export const silencer = ({ createdBy, createdByName }: AlertDetail['silences'][number]): string =>
+  createdByName ?? createdBy ?? 'the service'

@@ -1,0 +1,250 @@
+/** One alert: what it did, what is withheld, what happens next, why, and its course. */
+import { html } from 'hono/html'
+import type { Alert, AlertDetail } from '../../../domain/alerts/alert.ts'
+import { WITHHELD } from '../../../domain/alerts/withheld.ts'
+import { count } from '../../../domain/quantity.ts'
+import type { Consequences, Decision, ExplainedRule, Explanation } from '../../../domain/rules/explanation.ts'
+import { idsOf } from '../../../domain/watchdog/subject.ts'
+import { type Part, tryAnswer } from '../../answers.ts'
+import type { Calls } from '../../calls.ts'
+import { actLinks } from '../../parts/form.ts'
+import type { Html } from '../../parts/html.ts'
+import { type IconName, icon } from '../../parts/icon.ts'
+import { ago, facts, instantMark, levelBadge, levelMark, notice, panel, panelOf } from '../../parts/marks.ts'
+import type { PageTenant } from '../../parts/page.ts'
+import { actsOn, silenceWords } from './acts.ts'
+import { acknowledger, phaseBadge, subjectLink } from './marks.ts'
+
+/** @param said what was done just before */
+export async function alertPage(
+  { inside, outside }: Calls,
+  tenant: PageTenant,
+  alert: AlertDetail,
+  { now, said }: { readonly now: number; readonly said: Html | '' },
+): Promise<Html> {
+  const { id, rule, subject, poolId } = alert
+  const query = { rule, ...idsOf(subject) }
+  const [explanation, pool] = await Promise.all([
+    // One that has ended is not explained by the present.
+    alert.phase === 'resolved' ? null : tryAnswer(inside.GET('/internal/rules/explain', { params: { query } })),
+    poolId === null ? null : tryAnswer(outside.GET('/api/pools/{id}', { params: { path: { id: poolId } } })),
+  ])
+  const explained = ruleIn(explanation, rule)
+  const poolName = pool !== null && 'data' in pool ? pool.data.name : poolId === null ? 'none' : `Pool ${poolId}`
+  const path = `/t/${tenant.id}/alerts`
+  return html`<div class="head">
+<div>
+<p class="crumbs"><a href="${path}">Alerts</a> / <bdi>${rule}</bdi></p>
+<h1><span>${subjectLink(tenant.id, subject)}</span> ${levelBadge(alert.level)} ${phaseBadge(alert)}</h1>
+<p class="lead"><bdi>${alert.message ?? 'No report of it was due.'}</bdi></p>
+<p class="mute">${verdict(alert, now)}</p>
+</div>
+${actLinks(`${path}/${id}`, actsOn(alert))}
+</div>
+${said}
+${alert.error === null ? '' : notice('critical', 'critical', html`<strong>It could not be decided</strong>, and stays as it was. <bdi>${alert.error}</bdi>`)}
+<div class="columns">
+<div>
+${withheldPanel(alert, explained?.decisions ?? [])}
+${panel({ title: 'What happens next', id: 'next' }, nextList(alert, explained?.decisions ?? []))}
+${panel({ title: 'What it did', id: 'did', note: 'in this episode' }, did(tenant.id, alert, now))}
+${panel({ title: 'Course', id: 'course', note: 'newest first' }, course(tenant.id, alert, now))}
+</div>
+<div>
+${panelOf({ title: 'Why', id: 'why' }, explanation, () => why(explained))}
+${panel({ title: 'State', id: 'state' }, facts(stateOf(alert, poolName, now)))}
+</div>
+</div>`
+}
+
+const ruleIn = (part: Part<Explanation>, name: string): ExplainedRule | undefined =>
+  part !== null && 'data' in part ? part.data.rules.find(({ rule }) => rule === name) : undefined
+
+const VERDICTS: Readonly<Record<Alert['phase'], string>> = {
+  pending: 'Its conditions are met, and it does not fire yet, since',
+  firing: 'Firing since',
+  recovering: 'Its conditions are no longer met, and it fires on, since',
+  resolved: 'Ended at',
+}
+
+const verdict = ({ phase, since, metSince, times }: AlertDetail, now: number): Html => html`
+${VERDICTS[phase]} ${instantMark(since)}, ${ago(since, now)}.${
+  phase === 'firing' && metSince !== since ? html` Conditions met since ${instantMark(metSince)}.` : ''
+}${times > 1 ? ` It has fired ${count(times)} times.` : ''}`
+
+/** Kinds of decisions that say the same as a reason for withholding, in more words. */
+const SAYS: Readonly<Record<Alert['withheld'][number], readonly Decision['what'][]>> = {
+  silenced: ['silenced'],
+  inhibited: ['inhibited'],
+  unsubscribed: ['unsubscribed'],
+  held: ['held', 'discarded'],
+  nodata: ['stale'],
+  stage: ['stage'],
+  mode: ['mode'],
+}
+
+function withheldPanel({ withheld, silences }: AlertDetail, decisions: readonly Decision[]): Html | '' {
+  if (withheld.length === 0 && silences.length === 0) return ''
+  const reasons = withheld.map((one) => ({
+    one,
+    words: decisions.find(({ what }) => SAYS[one].includes(what))?.words ?? sentence(WITHHELD[one].words),
+  }))
+  return panel(
+    { title: 'What is withheld', id: 'withheld' },
+    html`<ul class="log">
+${reasons.map(({ one, words }) => line(ICONS[one] ?? 'silence', words))}
+${silences.map((one) => line('silence', html`${silenceWords(one)} <small>Silence ${one.id}. <code>simherd silences end ${one.id}</code> ends it.</small>`))}
+</ul>`,
+  )
+}
+
+/** Of reasons that hold back more than mails. */
+const ICONS: Readonly<Partial<Record<Alert['withheld'][number], IconName>>> = {
+  held: 'hold',
+  nodata: 'hold',
+  stage: 'info',
+  mode: 'info',
+}
+
+const sentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
+
+/** A row: an icon, words, and at the end a time or a state. */
+const line = (name: IconName, words: Html | string, end: Html | string = ''): Html =>
+  html`<li><span class="mark quiet">${icon(name)}</span><span>${words}</span>${end}</li>`
+
+/** Said elsewhere on the page: reasons, and what was told already. */
+const SAID: ReadonlySet<Decision['what']> = new Set([...Object.values(SAYS).flat(), 'tells', 'toldBefore'])
+
+/** What the data says about the time to come, in sentences. */
+function nextWords(
+  { phase, suspension, withheld, acknowledgedAt, silences }: AlertDetail,
+  decisions: readonly Decision[],
+) {
+  if (phase === 'resolved') return ['It has ended: nothing, unless its conditions are met again.']
+  const until = suspension?.until
+  return [
+    ...decisions.filter(({ what }) => !SAID.has(what)).map(({ words }) => words),
+    ...(withheld.includes('held')
+      ? ['It waits for a person: released, it is mailed and acted on; discarded, neither.']
+      : []),
+    ...(withheld.includes('nodata') ? ['It is decided again when usage comes in.'] : []),
+    ...(until === 'renewal' ? ['The SIM comes back by itself when the next billing cycle begins.'] : []),
+    ...(suspension !== null && until !== 'renewal' ? ['The SIM stays suspended until a person brings it back.'] : []),
+    ...(silences.length > 0 ? ['If it still fires at the end of the silence, it is mailed then.'] : []),
+    ...(acknowledgedAt === null ? [] : ['It is acknowledged, so it is not escalated.']),
+  ]
+}
+
+function nextList(alert: AlertDetail, decisions: readonly Decision[]): Html {
+  const words = nextWords(alert, decisions)
+  return words.length === 0
+    ? html`<p class="empty">Nothing, until what it watches changes.</p>`
+    : html`<ul class="log">${words.map((one) => line('next', one))}</ul>`
+}
+
+function did(tenantId: string, { suspension, episodes }: AlertDetail, now: number): Html {
+  const rows = [
+    ...(suspension === null ? [] : [suspensionLine(suspension, now)]),
+    ...(episodes[0] === undefined ? [] : followedLines(tenantId, episodes[0].followed, now)),
+  ]
+  return rows.length === 0
+    ? html`<p class="empty">Nothing so far: no mail, ticket, hold or workflow.</p>`
+    : html`<ul class="log">${rows}</ul>`
+}
+
+const suspensionLine = ({ openedAt, until, workflowId }: NonNullable<AlertDetail['suspension']>, now: number): Html => {
+  const end = until === 'renewal' ? 'until the next billing cycle' : 'until a person acts'
+  return line(
+    'suspended',
+    html`<strong>Suspended the SIM</strong>, ${end}${workflowId === null ? '' : html`<small>${workflowId}</small>`}`,
+    ago(openedAt, now),
+  )
+}
+
+const followedLines = (tenantId: string, { mails, tickets, workflows, holds }: Consequences, now: number): Html[] => [
+  ...holds.map(({ id, state }) =>
+    line(
+      'hold',
+      html`Hold ${id} of the guard: ${state}${state === 'held' ? html`<small>A person decides: <code>simherd enforcement show</code></small>` : ''}`,
+    ),
+  ),
+  ...tickets.map(({ id, simId, type, status }) =>
+    line(
+      'ticket',
+      html`${type} ticket of <a href="/t/${tenantId}/sims/${simId}">SIM ${simId}</a>: ${status}<small>${id}</small>`,
+    ),
+  ),
+  ...workflows.map(({ id, state, at }) => line('workflow', html`Workflow ${state}<small>${id}</small>`, ago(at, now))),
+  ...mails.map(({ recipient, status, at }) =>
+    line(
+      'mail',
+      html`Mail to <bdi>${recipient ?? 'whom its address names'}</bdi>: ${status}`,
+      status === 'sent' ? ago(at, now) : instantMark(at),
+    ),
+  ),
+]
+
+type Episode = AlertDetail['episodes'][number]
+
+const course = (tenantId: string, { episodes }: AlertDetail, now: number): Html =>
+  html`${episodes.map(
+    (one, n) => html`<h3>${span(one)}</h3>
+${log(one, now, n === 0 ? [] : followedLines(tenantId, one.followed, now))}`,
+  )}`
+
+const ENDS = { resolved: ', resolved', withdrawn: ', withdrawn: its rule no longer covers it' } as const
+
+const span = ({ beganAt, endedAt, end }: Episode): Html => html`
+${beganAt === null ? 'Beginning not logged' : instantMark(beganAt)} – ${endedAt === null ? (end === null ? 'now' : 'end not logged') : instantMark(endedAt)}${end === null ? '' : ENDS[end]}`
+
+function log({ followed: { entries } }: Episode, now: number, others: readonly Html[]): Html {
+  if (entries.length + others.length === 0) return html`<p class="empty">No entry in the log.</p>`
+  return html`<ol class="log">
+${entries.toReversed().map(({ level, message, date }) => html`<li>${levelMark(level)}<span><bdi>${message}</bdi></span>${ago(date, now)}</li>`)}
+${others}
+</ol>`
+}
+
+/** The comparisons of the rule, and the nearest changes. */
+function why(rule: ExplainedRule | undefined): Html {
+  if (rule === undefined) return html`<p class="empty">No rule of this name is in force.</p>`
+  const { leaves, nearest, misfits } = rule
+  return html`<ul class="log">
+${misfits.map(({ words }) => line('info', words))}
+${leaves.map(leafLine)}
+${nearest.map(({ words }) => line('next', html`<span class="mute">${words}</span>`))}
+</ul>`
+}
+
+const RESULTS: Readonly<Record<string, readonly [IconName, string, string]>> = {
+  true: ['check', 'critical', 'Met:'],
+  false: ['no', 'quiet', 'Not met:'],
+}
+
+const leafLine = ({ result, words }: ExplainedRule['leaves'][number]): Html => {
+  const [name, tone, said] = RESULTS[String(result)] ?? ['info', 'quiet', 'Unknown:']
+  return html`<li><span class="mark ${tone}">${icon(name)}<span class="hidden">${said}</span></span><span>${words}</span></li>`
+}
+
+const SIGNALS: Readonly<Record<string, string>> = {
+  overLimit: 'asked to suspend',
+  delayed: 'waits for usage',
+  cleared: 'asked to bring back',
+  standDown: 'stands down',
+  would: 'only says whom it would suspend',
+}
+
+const stateOf = (alert: AlertDetail, poolName: string, now: number): (readonly [string, Html | string])[] => {
+  const { rule, ruleVersion, cycle, times, isLogged, isMailed, acknowledgedAt, lastSignal } = alert
+  const by = html`by <bdi>${acknowledger(alert)}</bdi>, ${ago(acknowledgedAt, now)}`
+  return [
+    ['Rule', html`<bdi>${rule}</bdi>, version ${ruleVersion}`],
+    ['Pool', html`<bdi>${poolName}</bdi>`],
+    ['Cycle', cycle ?? 'goes on over cycles'],
+    ['Fired', times === 1 ? 'once' : `${count(times)} times`],
+    ['In the log', isLogged ? 'yes' : 'no'],
+    ['Mailed', isMailed ? 'yes, or about to be' : 'no'],
+    ['Acknowledged', acknowledgedAt === null ? 'no' : by],
+    ['Enforcement', lastSignal === null ? 'not asked' : (SIGNALS[lastSignal] ?? lastSignal)],
+  ]
+}

@@ -1,0 +1,171 @@
+/**
+ * Acts: a page that says before what will happen, and a form that does it once, however often it is sent. Its key is
+ * made with the page and goes to the interface as `Idempotency-Key`.
+ */
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { html } from 'hono/html'
+import { Type } from 'typebox'
+import { type FetchResult, idempotent } from '../../adapters/rest/client.ts'
+import { asServiceError } from '../../api/http/problems.ts'
+import { ERRORS, type ServiceError } from '../../domain/errors.ts'
+import { Id } from '../../domain/schema.ts'
+import { mustAnswer } from '../answers.ts'
+import type { Calls, Doors } from '../calls.ts'
+import { isOwnRequest } from '../own-request.ts'
+import { callsFor } from '../tenant.ts'
+import { setRefusal } from './failure.ts'
+import type { Html } from './html.ts'
+import { type IconName, icon } from './icon.ts'
+import { facts, notice } from './marks.ts'
+import { sendPage } from './page.ts'
+
+/** Text by name of its field. */
+export type Typed = Readonly<Record<string, string>>
+
+/** What a person reads before. */
+export interface Confirmation {
+  /** The object's name. */
+  readonly of: Html | string
+  /** The heading. */
+  readonly question: string
+  /** What will happen, for whom, and how it is taken back. */
+  readonly facts: readonly (readonly [string, Html | string])[]
+  /** What speaks against it now. */
+  readonly warning?: Html | string
+  readonly fields?: (typed: Typed) => Html
+}
+
+/** An act on an object of type S. */
+export interface Act<S> {
+  /** The page `/t/{tenant}/{noun}/{id}` is the object's; the form is at its name below. */
+  readonly noun: 'alerts' | 'sims'
+  readonly name: string
+  /** On the button. */
+  readonly label: string
+  readonly icon: IconName
+  /** `first`: the usual one; `cut`: it cuts somebody off, so its button warns. Left out: neither. */
+  readonly tone?: 'first' | 'cut'
+  /** Reads the object in its present state. @throws ServiceError */
+  readonly read: (calls: Calls, id: number) => Promise<S>
+  readonly confirm: (object: S, now: number) => Confirmation
+  readonly send: (
+    calls: Calls,
+    object: S,
+    typed: Typed,
+    params: ReturnType<typeof idempotent>,
+  ) => Promise<FetchResult<unknown>>
+  /** Said on the object's page afterwards. */
+  readonly done: string
+}
+
+interface ActParams {
+  readonly tenant: string
+  readonly id: number
+}
+const ActParams = Type.Object({ tenant: Type.String(), id: Id('The object') })
+const Sent = Type.Unsafe<Typed & { readonly key: string }>({
+  type: 'object',
+  required: ['key'],
+  properties: { key: { type: 'string', format: 'uuid', description: 'Key made with the form' } },
+  additionalProperties: { type: 'string' },
+})
+/** Of an object's page: the act that led there. */
+export const Done = Type.Object({ done: Type.Optional(Type.String()) })
+export interface Done {
+  readonly done?: string
+}
+
+/** @param clock epoch milliseconds */
+export function actRoutes<S>(app: FastifyInstance, doors: Doors, clock: () => number, act: Act<S>): void {
+  const path = `/t/:tenant/${act.noun}/:id/${act.name}`
+  app.get<{ Params: ActParams }>(path, { schema: { params: ActParams } }, async (request, reply) => {
+    const { calls, tenant } = await callsFor(request, doors)
+    const object = await act.read(calls, request.params.id)
+    const main = confirmPage(act, request.params, act.confirm(object, clock()), { key: randomUUID() })
+    return sendPage(reply, { title: act.label, main, session: request.session, tenant, current: act.noun })
+  })
+  app.post<{ Params: ActParams; Body: Typed & { readonly key: string } }>(
+    path,
+    { schema: { params: ActParams, body: Sent } },
+    async (request, reply) => {
+      const { calls, tenant } = await callsFor(request, doors)
+      const { params, body } = request
+      const object = await act.read(calls, params.id)
+      try {
+        await mustAnswer(act.send(calls, object, body, idempotent(body.key)))
+      } catch (thrown) {
+        const error = asServiceError(thrown)
+        setRefusal(error, request, reply)
+        const main = confirmPage(act, params, act.confirm(object, clock()), sentAgain(body, error), error)
+        return sendPage(reply, { title: act.label, main, session: request.session, tenant, current: act.noun })
+      }
+      return reply.redirect(`${objectPath(act, params)}?done=${act.name}`, 303)
+    },
+  )
+}
+
+/** What stands in the form after a refusal. The key stays: if it was done after all, it is not done again. */
+const sentAgain = (body: Typed & { readonly key: string }, { code }: ServiceError) =>
+  code === 'idempotency_key_reused' ? { ...body, key: randomUUID() } : body
+
+const objectPath = ({ noun }: Pick<Act<never>, 'noun'>, { tenant, id }: ActParams): string =>
+  `/t/${encodeURIComponent(tenant)}/${noun}/${id}`
+
+/** The refusal in words. The interface speaks of a key that a person has not seen. */
+const refusalWords = ({ code, message }: ServiceError): Html =>
+  code === 'idempotency_key_reused'
+    ? html`<strong>It was done already, with other words.</strong> Sent again, it is done once more.`
+    : html`<strong>${ERRORS[code].status}: ${ERRORS[code].title}.</strong> ${message}`
+
+function confirmPage<S>(
+  act: Act<S>,
+  params: ActParams,
+  { of, question, facts: rows, warning, fields }: Confirmation,
+  typed: Typed & { readonly key: string },
+  fault?: ServiceError,
+): Html {
+  const back = objectPath(act, params)
+  return html`<div class="head">
+<div>
+<p class="crumbs"><a href="${back}">${of}</a></p>
+<h1>${question}</h1>
+</div>
+</div>
+<form class="act panel" method="post" action="${back}/${act.name}">
+${warning === undefined ? '' : notice('warning', 'warning', warning)}
+${facts(rows)}
+<input type="hidden" name="key" value="${typed.key}">
+${fields?.(typed) ?? ''}
+${fault === undefined ? '' : notice('critical', 'critical', refusalWords(fault))}
+<p class="acts"><button class="${act.tone ?? 'first'}" type="submit">${icon(act.icon)} ${act.label}</button> <a class="button" href="${back}">Cancel</a></p>
+</form>`
+}
+
+/** Links to the pages of acts, from the object's page. */
+export const actLinks = (
+  path: string,
+  acts: readonly Pick<Act<never>, 'name' | 'label' | 'icon' | 'tone'>[],
+): Html | '' =>
+  acts.length === 0
+    ? ''
+    : html`<p class="acts">${acts.map(
+        ({ name, label, icon: picture, tone }) =>
+          html`<a class="button${tone === undefined ? '' : ` ${tone}`}" href="${path}/${name}">${icon(picture)} ${label}…</a> `,
+      )}</p>`
+
+/** What was done, if a form of ours led here: another site cannot claim it by a link. */
+export function doneNotice(
+  { headers, query }: FastifyRequest<{ Querystring: Done }>,
+  acts: readonly Pick<Act<never>, 'name' | 'done'>[],
+): Html | '' {
+  const act = acts.find(({ name }) => name === query.done)
+  return act === undefined || !isOwnRequest(headers) ? '' : notice('good', 'active', act.done)
+}
+
+/** A field for some lines of text. */
+export const textField = (
+  { name, label, most }: { readonly name: string; readonly label: string; readonly most: number },
+  typed: Typed,
+): Html => html`<label>${label}
+<textarea name="${name}" rows="2" maxlength="${most}" required>${typed[name] ?? ''}</textarea></label>`
