@@ -2,8 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { mustAnswer } from '../../answers.ts'
 import type { Doors } from '../../calls.ts'
+import { actRoutes, Done, doneNotice } from '../../parts/form.ts'
 import { sendPage } from '../../parts/page.ts'
 import { callsFor, type TenantParams } from '../../tenant.ts'
+import { SIM_ACTS } from './acts.ts'
 import { SimsQuery, simsPage } from './list.ts'
 import { simPage } from './show.ts'
 
@@ -20,16 +22,17 @@ export function simRoutes(app: FastifyInstance, doors: Doors, clock: () => numbe
       return sendPage(reply, { title: 'SIMs', main, session: request.session, tenant, current: 'sims' })
     },
   )
-  app.get<{ Params: Static<typeof SimPath> }>(
+  app.get<{ Params: Static<typeof SimPath>; Querystring: Done }>(
     '/t/:tenant/sims/:sim',
-    { schema: { params: SimPath } },
+    { schema: { params: SimPath, querystring: Done } },
     async (request, reply) => {
       const { calls, tenant } = await callsFor(request, doors)
       const path = { idOrIccid: request.params.sim }
       const sim = await mustAnswer(calls.outside.GET('/api/sims/{idOrIccid}', { params: { path } }))
-      const main = await simPage(calls, tenant, sim, clock())
+      const main = await simPage(calls, tenant, sim, { now: clock(), said: doneNotice(request, SIM_ACTS) })
       const title = sim.tag || sim.iccid
       return sendPage(reply, { title, main, session: request.session, tenant, current: 'sims' })
     },
   )
+  for (const act of SIM_ACTS) actRoutes(app, doors, clock, act)
 }

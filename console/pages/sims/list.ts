@@ -10,6 +10,7 @@ import type { Html } from '../../parts/html.ts'
 import { ANY, choices, isUnfiltered, nextCursor, pager } from '../../parts/list.ts'
 import { ago, meter, statusBadge } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
+import { actsOn } from './acts.ts'
 
 const { search, status, poolId, cursor } = SimQuery.properties
 export const SimsQuery = Type.Object({ search, status, poolId, cursor })
@@ -60,7 +61,7 @@ ${sims.map((sim) => {
   const { id, tag, iccid, usageMB, limitMB, isOverage, poolId } = sim
   return html`<tr id="sim-${id}">
 <th scope="row"><a href="${path}/${id}"><bdi>${tag || iccid}</bdi></a>${tag === '' ? '' : html`<small>${iccid}</small>`}</th>
-<td>${statusBadge(sim.status)}</td>
+<td>${statusBadge(sim.status)}${actsOn(sim).map(({ name, label }) => html`<small><a href="${path}/${id}/${name}">${label}… <span class="hidden">${tag || iccid}</span></a></small>`)}</td>
 <td class="wide">${meter(usageMB, limitMB)}</td>
 <td class="number${isOverage ? ' critical' : ''}">${usageMB === 0 && limitMB === 0 ? html`<span class="mute">none</span>` : ofLimit(usageMB, limitMB)}${isOverage ? html`<small>over</small>` : ''}</td>
 <td class="wide">${poolId === null ? html`<span class="mute">none</span>` : html`<bdi>${pools.get(poolId) ?? `Pool ${poolId}`}</bdi>`}</td>

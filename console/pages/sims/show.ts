@@ -1,5 +1,6 @@
 /** One SIM: its state and why, this cycle, identity, rules, log. */
 import { html } from 'hono/html'
+import type { Alert } from '../../../domain/alerts/alert.ts'
 import type { WatchdogLogEntry } from '../../../domain/alerts/watchdog-log-entry.ts'
 import { labelOf, SimType, WatchdogMode } from '../../../domain/codes.ts'
 import type { SimEnforcement } from '../../../domain/enforcement/enforcement.ts'
@@ -9,37 +10,52 @@ import type { ExplainedRule } from '../../../domain/rules/explanation.ts'
 import type { Sim } from '../../../domain/sims/sim.ts'
 import { type Part, tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
+import { actLinks } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import { icon } from '../../parts/icon.ts'
 import { ago, facts, grouped, levelMark, meter, panel, panelOf, statusBadge } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
+import { phaseBadge } from '../alerts/marks.ts'
+import { actsOn } from './acts.ts'
 import { readUsage, runningCycleIn, usageChart } from './usage.ts'
 
 const MOST_ENTRIES = 10
 
-export async function simPage(calls: Calls, tenant: PageTenant, sim: Sim, now: number): Promise<Html> {
+/** @param said what was done just before */
+export async function simPage(
+  calls: Calls,
+  tenant: PageTenant,
+  sim: Sim,
+  { now, said }: { readonly now: number; readonly said: Html | '' },
+): Promise<Html> {
   const { outside, inside } = calls
   const path = { id: sim.id }
   const usage = async () => {
     const cycle = runningCycleIn(await tryAnswer(inside.GET('/internal/cycles')), now)
     return { cycle, series: cycle === undefined ? null : await readUsage(calls, sim.id, cycle) }
   }
-  const [{ cycle, series }, enforcement, explanation, log, pool] = await Promise.all([
+  const [{ cycle, series }, enforcement, explanation, alerts, log, pool] = await Promise.all([
     usage(),
     tryAnswer(inside.GET('/internal/sims/{id}/enforcement', { params: { path } })),
     tryAnswer(inside.GET('/internal/rules/explain', { params: { query: { simId: sim.id } } })),
+    tryAnswer(inside.GET('/internal/alerts', { params: { query: { simId: sim.id } } })),
     tryAnswer(outside.GET('/api/sims/{id}/watchdog-logs', { params: { path, query: { pageSize: MOST_ENTRIES } } })),
     sim.poolId === null ? null : tryAnswer(outside.GET('/api/pools/{id}', { params: { path: { id: sim.poolId } } })),
   ])
   const poolName = sim.poolId === null ? 'none' : nameIn(pool, `Pool ${sim.poolId}`)
   return html`<div class="head">
+<div>
 <p class="crumbs"><a href="/t/${tenant.id}/sims">SIMs</a></p>
 <h1><bdi>${sim.tag || grouped(sim.iccid)}</bdi> ${statusBadge(sim.status)}</h1>
 ${sim.tag === '' ? '' : html`<p class="lead">${grouped(sim.iccid)}</p>`}
 </div>
+${actLinks(`/t/${tenant.id}/sims/${sim.id}`, actsOn(sim))}
+</div>
+${said}
 ${suspension(enforcement, now, cycle?.endsAt)}
 <div class="columns">
 <div>
+${panelOf({ title: 'Alerts', id: 'alerts', note: 'not ended' }, alerts, ({ data }) => alertList(tenant.id, data, now))}
 ${panelOf({ title: 'Usage', id: 'usage', note: 'this cycle' }, series, usageChart)}
 ${panelOf({ title: 'Rules', id: 'rules' }, explanation, ({ rules }) => ruleTable(rules.filter((one) => one.isAttached)))}
 ${panelOf({ title: 'Log', id: 'log', note: 'newest first' }, log, ({ data }) => entries(data, now))}
@@ -53,6 +69,18 @@ ${panel({ title: 'Identity', id: 'identity' }, facts(identityOf(sim, poolName, n
 
 const nameIn = (pool: Part<{ readonly name: string }>, otherwise: string): string =>
   pool !== null && 'data' in pool ? pool.data.name : otherwise
+
+const alertList = (tenantId: string, alerts: readonly Alert[], now: number): Html =>
+  alerts.length === 0
+    ? html`<p class="empty">No alert.</p>`
+    : html`<ul class="log">
+${alerts.map(
+  (
+    alert,
+  ) => html`<li>${levelMark(alert.level)}<span><a href="/t/${tenantId}/alerts/${alert.id}"><bdi>${alert.message ?? alert.rule}</bdi></a>
+<small>${phaseBadge(alert)} <bdi>${alert.rule}</bdi></small></span>${ago(alert.since, now)}</li>`,
+)}
+</ul>`
 
 /** Why it is suspended, and how it comes back. */
 function suspension(enforcement: Part<SimEnforcement>, now: number, renewal: string | undefined): Html | '' {

@@ -1,11 +1,12 @@
 /** The pages in Chromium: accessible, quiet, and no wider than the window. */
 import { readFile } from 'node:fs/promises'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { buildConsole } from '../../../console/main.ts'
 import { isExecutable } from '../../../stack/downloads.ts'
 import { recordUsage } from '../../service/record-usage.ts'
 import { requireProgram } from '../../setup/requirements.ts'
+import { writeAlerts } from '../alerts/an-alert.ts'
 import { anActiveSim, aPool, aSim, startedApi, useHarness } from '../harness.ts'
 
 /** Where Debian has it. */
@@ -29,6 +30,7 @@ describe.runIf(requireProgram(await isExecutable(CHROMIUM), 'chromium', SUITE))(
   let url: string
   let axe: string
   let simPath: string
+  let alertPath: string
   beforeAll(async () => {
     const api = await startedApi(harness, { console: { host: '127.0.0.1', port: 0, build: buildConsole } })
     closing.push(api.close)
@@ -36,13 +38,22 @@ describe.runIf(requireProgram(await isExecutable(CHROMIUM), 'chromium', SUITE))(
     axe = await readFile(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
     closing.push(() => browser.close())
-    const poolId = await aPool(harness.tenant, { name: 'n'.repeat(100) })
+    const poolId = await aPool(harness.tenant, { name: 'n'.repeat(50) })
     const { id } = await anActiveSim(harness, harness.tenant, { poolId }, { tag: 'w'.repeat(128) })
     await recordUsage(harness.store, harness.tenant.id, [
       { recordId: 'a', simId: id, at: '2026-11-20T00:00:00Z', bytesDown: 1_234_567_890 },
     ])
     await aSim(harness.tenant, { tag: '\u202Eright to left' })
-    simPath = `/t/${harness.tenant.id}/sims/${id}`
+    const tenant = `/t/${harness.tenant.id}`
+    simPath = `${tenant}/sims/${id}`
+    await writeAlerts(harness, harness.tenant, [
+      { rule: 'r'.repeat(60), kind: 'sim', id, state: { withheld: ['silenced', 'held', 'nodata', 'mode'] } },
+      { rule: 'sim-overage', kind: 'pool', id: poolId, state: { error: 'e'.repeat(300) } },
+    ])
+    const { body } = await harness.tenant.inside('GET', `/internal/alerts?simId=${id}`)
+    alertPath = `${tenant}/alerts/${body.data[0].id}`
+    const silence = { simId: id, lasts: 'P1D', reason: 'y'.repeat(500) }
+    await harness.tenant.inside('POST', '/internal/silences', silence)
   })
   afterAll(async () => {
     for (const close of closing.reverse()) await close()
@@ -54,21 +65,33 @@ describe.runIf(requireProgram(await isExecutable(CHROMIUM), 'chromium', SUITE))(
     return page.evaluate(FAULTS)
   }
 
-  test.each([
+  const SCREENS = [
     ['light', 1280],
     ['dark', 360],
-  ] as const)('signs in and shows SIMs: %s, %i wide', async (colorScheme, width) => {
+  ] as const
+
+  /** A page of a new context, and what its console says. */
+  async function openPage(colorScheme: 'light' | 'dark', width: number) {
     const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 } })
+    onTestFinished(() => context.close())
     const page = await context.newPage()
     const said: string[] = []
     page.on('console', (message) => said.push(message.text()))
     page.on('pageerror', ({ message }) => said.push(message))
-    const faults: Record<string, readonly string[]> = {}
-
     await page.goto(url)
-    faults['door'] = await faultsOf(page)
+    return { page, said }
+  }
+  async function signIn(page: Page) {
     await page.getByLabel('API key').fill(harness.operatorKey)
     await page.getByRole('button', { name: 'Sign in' }).click()
+  }
+
+  test.each(SCREENS)('signs in and shows SIMs: %s, %i wide', async (colorScheme, width) => {
+    const { page, said } = await openPage(colorScheme, width)
+    const faults: Record<string, readonly string[]> = {}
+
+    faults['door'] = await faultsOf(page)
+    await signIn(page)
     faults['tenants'] = await faultsOf(page)
     await page.goto(`${url}/t/${harness.tenant.id}/sims`)
     faults['sims'] = await faultsOf(page)
@@ -81,6 +104,32 @@ describe.runIf(requireProgram(await isExecutable(CHROMIUM), 'chromium', SUITE))(
     expect({ faults, said }).toEqual({ faults: { door: [], tenants: [], sims: [], sim: [] }, said: [] })
     expect(heading).toContain('w'.repeat(128))
     expect(await page.getByLabel('API key').isVisible()).toBe(true)
-    await context.close()
+  })
+
+  test.each(SCREENS)('shows alerts, and acts on them: %s, %i wide', async (colorScheme, width) => {
+    const { page, said } = await openPage(colorScheme, width)
+    await signIn(page)
+    const faults: string[] = []
+    const paths = [
+      `/t/${harness.tenant.id}/alerts`,
+      `/t/${harness.tenant.id}/alerts?rule=none`,
+      alertPath,
+      `${simPath}/suspend`,
+      `${simPath}/activate`,
+      `${alertPath}/acknowledge`,
+      `${alertPath}/silence`,
+    ]
+    for (const path of paths) {
+      await page.goto(`${url}${path}`)
+      faults.push(...(await faultsOf(page)))
+    }
+    await page.getByLabel('For how long').selectOption('1 hour')
+    await page.getByLabel('Reason').fill('The meter is replaced')
+    await page.getByRole('button', { name: 'Silence' }).click()
+    faults.push(...(await faultsOf(page)))
+
+    expect({ faults, said }).toEqual({ faults: [], said: [] })
+    expect(await page.getByRole('status').textContent()).toContain('It is silenced')
+    expect(await page.getByText('The meter is replaced').first().isVisible()).toBe(true)
   })
 })

@@ -1,0 +1,110 @@
+/** What a person does about a SIM: a ticket each, which the carrier carries out. */
+import { html } from 'hono/html'
+import { labelOf, SimStatus } from '../../../domain/codes.ts'
+import type { SimEnforcement } from '../../../domain/enforcement/enforcement.ts'
+import type { Sim } from '../../../domain/sims/sim.ts'
+import { mustAnswer, type Part, tryAnswer } from '../../answers.ts'
+import type { Calls } from '../../calls.ts'
+import type { Act } from '../../parts/form.ts'
+import type { Html } from '../../parts/html.ts'
+import { ago, grouped, statusBadge } from '../../parts/marks.ts'
+
+interface ActedOn {
+  readonly sim: Sim
+  /** Null for keys that may not see it. */
+  readonly enforcement: Part<SimEnforcement>
+}
+
+/** @throws ServiceError `sim_not_found` */
+async function readSim({ inside, outside }: Calls, id: number): Promise<ActedOn> {
+  const [sim, enforcement] = await Promise.all([
+    mustAnswer(outside.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: String(id) } } })),
+    tryAnswer(inside.GET('/internal/sims/{id}/enforcement', { params: { path: { id } } })),
+  ])
+  return { sim, enforcement }
+}
+
+const nameOf = ({ tag, iccid }: Sim): Html => html`<bdi>${tag || grouped(iccid)}</bdi>`
+const simWords = ({ sim }: ActedOn): (readonly [string, Html])[] => [
+  ['SIM', nameOf(sim)],
+  ...(sim.tag === '' ? [] : [['ICCID', html`${grouped(sim.iccid)}`] as const]),
+  ['Now', statusBadge(sim.status)],
+]
+
+/** What the carrier may be doing already, or why it is of no use. */
+function warningOf({ sim, enforcement }: ActedOn, wanted: SimStatus): { readonly warning?: Html } {
+  if (sim.status === wanted) return { warning: html`It is ${labelOf(SimStatus, wanted)} already.` }
+  const isBusy = enforcement !== null && 'data' in enforcement && enforcement.data.processing
+  return isBusy ? { warning: html`It has an open ticket: this one is carried out after it.` } : {}
+}
+
+const suspend: Act<ActedOn> = {
+  noun: 'sims',
+  name: 'suspend',
+  label: 'Suspend',
+  icon: 'suspended',
+  tone: 'cut',
+  read: readSim,
+  confirm: (found) => ({
+    of: nameOf(found.sim),
+    question: 'Suspend this SIM?',
+    facts: [
+      ...simWords(found),
+      ['Then', 'The carrier blocks its data, voice and SMS, in some seconds.'],
+      ['Until', 'A person brings it back. Neither the watchdog nor the next billing cycle does.'],
+      ['Taken back', html`By <em>Bring back</em>, on its page.`],
+    ],
+    ...warningOf(found, SimStatus.Suspended),
+  }),
+  send: ({ outside }, { sim }, _typed, params) =>
+    outside.POST('/api/tickets/suspend', { body: { simId: sim.id }, params }),
+  done: 'The carrier is asked to suspend it. Load the page again in some seconds. To take it back, bring it back.',
+}
+
+const bringBack: Act<ActedOn> = {
+  noun: 'sims',
+  name: 'activate',
+  label: 'Bring back',
+  icon: 'back',
+  tone: 'first',
+  read: readSim,
+  confirm: (found, now) => ({
+    of: nameOf(found.sim),
+    question: 'Bring this SIM back?',
+    facts: [
+      ...simWords(found),
+      ...causeOf(found, now),
+      [
+        'Then',
+        'The carrier opens its data, voice and SMS again, in some seconds. What it uses from then on is charged.',
+      ],
+      ...passedOver(found),
+      ['Taken back', html`By <em>Suspend</em>, on its page.`],
+    ],
+    ...warningOf(found, SimStatus.Active),
+  }),
+  send: ({ outside }, { sim }, _typed, params) =>
+    outside.POST('/api/tickets/activate', { body: { simId: sim.id }, params }),
+  done: 'The carrier is asked to bring it back. Load the page again in some seconds. To take it back, suspend it.',
+}
+
+const suspensionOf = ({ enforcement }: ActedOn) =>
+  enforcement !== null && 'data' in enforcement ? enforcement.data.suspension : null
+
+function causeOf(found: ActedOn, now: number): (readonly [string, Html])[] {
+  const suspension = suspensionOf(found)
+  if (suspension === null) return []
+  const { cause, rule, openedAt } = suspension
+  const by = cause === 'user' ? 'a person' : html`rule <bdi>${rule ?? 'unknown'}</bdi>`
+  return [['Suspended', html`By ${by}, ${ago(openedAt, now)}`]]
+}
+
+/** Source: docs/workflows.md, outcome `personActed`. */
+const passedOver = (found: ActedOn): (readonly [string, string])[] =>
+  suspensionOf(found)?.cause === 'watchdog' ? [['Watchdog', 'No rule suspends it again in this billing cycle.']] : []
+
+/** The acts that have an effect on a SIM in its present state. */
+export const actsOn = ({ status }: Pick<Sim, 'status'>): Act<ActedOn>[] =>
+  status === SimStatus.Active ? [suspend] : status === SimStatus.Suspended ? [bringBack] : []
+
+export const SIM_ACTS = [suspend, bringBack]
