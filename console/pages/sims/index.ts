@@ -5,7 +5,7 @@ import type { Doors } from '../../calls.ts'
 import { actRoutes, Done, doneNotice } from '../../parts/form.ts'
 import { sendPage } from '../../parts/page.ts'
 import { callsFor, type TenantParams } from '../../tenant.ts'
-import { SIM_ACTS } from './acts.ts'
+import { actsOn, SIM_ACTS } from './acts.ts'
 import { SimsQuery, simsPage } from './list.ts'
 import { simPage } from './show.ts'
 
@@ -29,7 +29,9 @@ export function simRoutes(app: FastifyInstance, doors: Doors, clock: () => numbe
       const { calls, tenant } = await callsFor(request, doors)
       const path = { idOrIccid: request.params.sim }
       const sim = await mustAnswer(calls.outside.GET('/api/sims/{idOrIccid}', { params: { path } }))
-      const main = await simPage(calls, tenant, sim, { now: clock(), said: doneNotice(request, SIM_ACTS) })
+      // Said until it is carried out: then its state says so.
+      const said = doneNotice(request, actsOn(sim))
+      const main = await simPage(calls, tenant, sim, { now: clock(), said })
       const title = sim.tag || sim.iccid
       return sendPage(reply, { title, main, session: request.session, tenant, current: 'sims' })
     },

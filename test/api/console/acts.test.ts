@@ -181,6 +181,7 @@ describe('a SIM', () => {
 
     expect(await offered()).toEqual([`${simPath()}/suspend`, `${simPath()}/suspend`])
     await suspendBy('user')
+    expect((await browser.get(`${simPath()}?done=suspend`, OWN)).body).not.toContain('The carrier is asked')
     expect(await offered()).toEqual([`${simPath()}/activate`, `${simPath()}/activate`])
   })
 
@@ -233,6 +234,13 @@ describe('each form', () => {
 
     expect((await send({ lasts: 'PT1H', reason: 'r' }, CROSS)).status).toBe(403)
     expect([await openTickets(), (await inside(`/internal/alerts/${alert}`)).acknowledgedAt]).toEqual([[], null])
+  })
+
+  test.each(FORMS)('%s finds nothing of another tenant', async (name, path) => {
+    const theirs = path().replace(harness.tenant.id, harness.other.id)
+
+    expect((await browser.get(theirs)).status).toBe(404)
+    expect((await browser.post(theirs, { key: crypto.randomUUID(), lasts: 'PT1H', reason: name })).status).toBe(404)
   })
 
   test.each(FORMS)('%s is refused without its key, or with another text', async (_, path) => {
