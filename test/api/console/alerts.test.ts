@@ -1,27 +1,32 @@
 /** The pages of alerts, as a browser without scripts gets them. */
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { LogLevel } from '../../../domain/codes.ts'
+import { LogLevel, TicketType } from '../../../domain/codes.ts'
+import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import { MOST_LOOKED_AT } from '../../../service/alerts/rows/open-alerts.ts'
+import { insertHold } from '../../../service/enforcement/rows/guard.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { insertLogEntries } from '../../../store/log.ts'
+import { insertNotifications } from '../../../store/notifications.ts'
 import { inTenant } from '../../../store/tenancy.ts'
+import { complete } from '../../service/harness.ts'
 import { asShipped, only } from '../../service/watchdog/alert-world.ts'
 import { HOSTILE_NAMES } from '../../unit/channels/hostile.ts'
+import { aWarning } from '../../unit/channels/notifications.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
 import { anActiveSim, aPool, aTenant, type Tenant, useHarness } from '../harness.ts'
-import { escaped, idsIn, linksIn, useConsole } from './form-browser.ts'
+import { type Browser, escaped, idsIn, linksIn, useConsole } from './form-browser.ts'
 
 const harness = useHarness()
 const pages = useConsole(harness)
 
+let operator: Browser
 let poolId: number
 let sim: { id: number; iccid: string }
-const operator = () => pages.signedIn(harness.operatorKey)
 const readKey = async () =>
   (await harness.tenant.inside('POST', '/internal/keys', { name: 'reader', scopes: ['read'] })).body.key
 const alertsOf = (tenant: Pick<Tenant, 'id'> = harness.tenant) => `/t/${tenant.id}/alerts`
-const pageOf = async (url: string) => (await (await operator()).get(url)).body
+const pageOf = async (url: string) => (await operator.get(url)).body
 const rowsOf = async (query: string) => idsIn(await pageOf(`${alertsOf()}?${query}`), 'alert')
 /** The id of the alert of a rule, ended or not. */
 async function idOf(rule: string, tenant = harness.tenant): Promise<number> {
@@ -42,6 +47,7 @@ const entry = (rule: string, mark: string, message: string) => ({
 })
 
 beforeAll(async () => {
+  operator = await pages.signedIn(harness.operatorKey)
   const { tenant } = harness
   const shipped = only({ 'sim-overage': asShipped, 'sim-usage-warning': asShipped, 'pool-overage': asShipped })
   await activateRules(harness.store, shipped, 'the tests')
@@ -152,7 +158,7 @@ describe('the alerts', () => {
     ['no alert at all', () => `${alertsOf()}/one`, 400],
     ['an unknown alert', () => `${alertsOf()}/99999`, 404],
   ])('are refused for %s', async (_, url, status) => {
-    expect(await (await operator()).get(url())).toMatchObject({
+    expect(await operator.get(url())).toMatchObject({
       status,
       headers: { 'content-type': 'text/html; charset=utf-8' },
     })
@@ -216,6 +222,49 @@ describe('an alert', () => {
     expect(body).toContain('It has fired 2 times.')
   })
 
+  test('shows the tickets, workflows, mails and holds that followed', async () => {
+    const { tenant, store } = harness
+    const meter = await anActiveSim(harness, tenant, { poolId }, { tag: 'cut off' })
+    const workflowId = suspendOnOverageId(tenant.id, meter.id, '2026-11')
+    const by = { rule: 'sim-overage', cycle: '2026-11', until: 'renewal', workflowId } as const
+    const key = `sim-overage/sim/${meter.id}/2026-11/fired`
+    const hold = await inTenant(store, tenant.id, async (tx) => {
+      await complete(tx, { simId: meter.id, type: TicketType.Suspend, cause: { by: 'watchdog', ...by } })
+      await insertNotifications(tx, [{ body: aWarning({ key }), dueAt: tx.now }])
+      await sql`insert into workflow_starts (workflow_id, started_at) values (${workflowId}, ${tx.now})`.execute(tx.q)
+      const scope = { what: 'suspensions', rule: by.rule, version: 1, poolId: null, cycleKey: by.cycle } as const
+      return insertHold(tx, scope, { cycleEndsAt: new Date('2026-12-01'), suspended: 6, allowed: 3 })
+    })
+    const { body: tickets } = await tenant.ask('GET', '/api/tickets')
+    const ticketId = tickets.find(
+      (one: { simId: number; type: number }) => one.simId === meter.id && one.type === TicketType.Suspend,
+    ).id
+    const { until: _, ...asked } = by
+    const action = {
+      ...asked,
+      simId: meter.id,
+      action: 'suspended',
+      counter: 0,
+      detail: 'by rule sim-overage',
+      ticketId,
+    }
+    await tenant.inside('POST', '/internal/watchdog/actions', action)
+    const state = { told: ['fired'], mailed: ['fired'], guard: { is: 'held', hold, part: '' } } as const
+    await writeAlerts(harness, tenant, [{ rule: by.rule, kind: 'sim', id: meter.id, state }])
+    const { data } = (await tenant.inside('GET', `/internal/alerts?simId=${meter.id}`)).body
+    const body = await pageOf(`${alertsOf()}/${data[0].id}`)
+
+    for (const shown of [
+      '<strong>Suspended the SIM</strong>, until the next billing cycle',
+      'The SIM comes back by itself when the next billing cycle begins.',
+      `Suspend ticket of <a href="/t/${tenant.id}/sims/${meter.id}">SIM ${meter.id}</a>: Complete`,
+      `Workflow started<small>${workflowId}</small>`,
+      'Mail to <bdi>whom its address names</bdi>: waiting',
+      `Hold ${hold} of the guard: held`,
+    ])
+      expect(body).toContain(shown)
+  })
+
   test('says why it could not be decided, and that it has ended', async () => {
     expect(await pageOf(`${alertsOf()}/${await idOf('gone')}`)).toContain('<bdi>no fact &lt;b&gt;</bdi>')
     expect(await pageOf(`${alertsOf()}/${await idOf('ended')}`)).toContain('It has ended: nothing')
@@ -225,7 +274,7 @@ describe('an alert', () => {
     const url = `${alertsOf(harness.other)}/${await idOf('sim-overage')}`
 
     for (const path of [url, `${url}/acknowledge`, `${url}/silence`])
-      expect((await (await operator()).get(path)).status).toBe(404)
+      expect((await operator.get(path)).status).toBe(404)
   })
 
   test('shows the words of others as text', async () => {
@@ -237,8 +286,11 @@ describe('an alert', () => {
       ])
       await inTenant(harness.store, harness.tenant.id, (tx) => insertLogEntries(tx, [entry(rule, 'fired', message)]))
 
-      expect(await pageOf(`${alertsOf()}?rule=${rule}`)).toContain(`<bdi>${escaped(message)}</bdi>`)
-      expect(await pageOf(`${alertsOf()}/${await idOf(rule)}`)).toContain(`<bdi>${escaped(message)}</bdi>`)
+      for (const url of [`${alertsOf()}?rule=${rule}`, `${alertsOf()}/${await idOf(rule)}`]) {
+        const body = await pageOf(url)
+        expect(body).toContain(`<bdi>${escaped(message)}</bdi>`)
+        if (escaped(message) !== message) expect(body).not.toContain(message)
+      }
     }
   })
 })
