@@ -116,14 +116,22 @@ const line = (name: IconName, words: Html | string, end: Html | string = ''): Ht
 const SAID: ReadonlySet<Decision['what']> = new Set([...Object.values(SAYS).flat(), 'tells', 'toldBefore'])
 
 /** What the data says about the time to come, in sentences. */
-function nextWords(
-  { phase, suspension, withheld, acknowledgedAt, silences }: AlertDetail,
-  decisions: readonly Decision[],
-) {
+export function nextWords(
+  {
+    phase,
+    suspension,
+    withheld,
+    acknowledgedAt,
+    silences,
+  }: Pick<AlertDetail, 'phase' | 'suspension' | 'withheld' | 'acknowledgedAt' | 'silences'>,
+  decisions: readonly Pick<Decision, 'what' | 'words'>[],
+): string[] {
   if (phase === 'resolved') return ['It has ended: nothing, unless its conditions are met again.']
   const until = suspension?.until
   return [
-    ...decisions.filter(({ what }) => !SAID.has(what)).map(({ words }) => words),
+    ...decisions
+      .filter(({ what }) => !SAID.has(what) && (what !== 'suspends' || suspension === null))
+      .map(({ words }) => words),
     ...(withheld.includes('held')
       ? ['It waits for a person: released, it is mailed and acted on; discarded, neither.']
       : []),
