@@ -32,6 +32,7 @@ import { explainRoutes } from './internal/rules/explain.ts'
 import { ruleVersionRoutes } from './internal/rules/rule-versions.ts'
 import { ruleRoutes } from './internal/rules/rules.ts'
 import { internalSimRoutes } from './internal/sims/sims.ts'
+import { statusRoutes } from './internal/status.ts'
 import { internalTariffRoutes } from './internal/tariffs/tariffs.ts'
 import { auditRoutes } from './internal/tenants/audit.ts'
 import { keyRoutes } from './internal/tenants/keys.ts'
@@ -85,6 +86,7 @@ const INTERNAL: readonly Route<InternalOptions>[][] = [
   workflowUpdateRoutes,
   scheduleRoutes,
   countRoutes,
+  statusRoutes,
   mailRoutes,
   addressRoutes,
   webhookRoutes,

@@ -22,12 +22,15 @@ import { Silence } from './silence.ts'
 const OPEN_PHASES = ['pending', 'firing', 'recovering'] as const
 const PHASES =
   'pending: `for` is not over; firing: the conditions are met, or `clear` is not met; recovering: no longer met, but `keepFiring` is not over'
-const Level = codeSchema(LogLevel, 'Level of the alert by the rules in force; 0 if its rule is not in force')
+export const AlertLevel = codeSchema(
+  LogLevel,
+  'Level of the alert by the rules in force; 0 if its rule is not in force',
+)
 const Withheld = oneOf(
   ['silenced', 'inhibited', 'unsubscribed', 'held', 'nodata', 'stage', 'mode'],
   'silenced: a silence holds back its mails; inhibited: another mailed alert covers it; unsubscribed: the tenant gets no mails of this level; held: its rule began to fire on many subjects at once, and the guard waits for a person; nodata: the usage feed is stale, and the alert does not change; stage, mode: the stage of its rule or the watchdog mode of its subject limits its actions',
 )
-const Rule = Text('Name of the rule', 'pool-overage', { minLength: 1, maxLength: 100 })
+export const RuleName = Text('Name of the rule', 'pool-overage', { minLength: 1, maxLength: 100 })
 
 const EXAMPLE = {
   id: 12,
@@ -57,8 +60,8 @@ const EXAMPLE = {
 export const Alert = objectWithExample(
   {
     id: Id('Alert'),
-    rule: Rule,
-    level: Level,
+    rule: RuleName,
+    level: AlertLevel,
     ruleVersion: Count('Version of the rule set that last changed it'),
     subject: strictObject({
       kind: oneOf(SUBJECT_KINDS, 'Kind of subject'),
@@ -144,7 +147,7 @@ export type AlertDetail = Static<typeof AlertDetail>
 /** Which alert is meant: neither a SIM, a pool nor a tag is named for one of the tenant. */
 export const AlertNamed = objectWithExample(
   {
-    rule: Rule,
+    rule: RuleName,
     simId: optional(Id('The SIM')),
     poolId: optional(Id('The pool')),
     tagId: optional(Id('The tag that its rule adds up SIMs by: `subject.id` of the alert')),
@@ -154,8 +157,8 @@ export const AlertNamed = objectWithExample(
 export type AlertNamed = Static<typeof AlertNamed>
 
 export const AlertQuery = Type.Object({
-  rule: Type.Optional(Rule),
-  level: Type.Optional(Level),
+  rule: Type.Optional(RuleName),
+  level: Type.Optional(AlertLevel),
   phase: Type.Optional(oneOf(OPEN_PHASES, PHASES)),
   simId: Type.Optional(Id('The SIM')),
   poolId: Type.Optional(Id('The pool itself, without its SIMs')),

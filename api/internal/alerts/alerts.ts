@@ -1,10 +1,12 @@
 import { Type } from 'typebox'
 import { Alert, AlertDetail, AlertNamed, AlertQuery } from '../../../domain/alerts/alert.ts'
+import { AlertCauses } from '../../../domain/alerts/cause.ts'
 import { NewSilence, Silence, SilenceQuery } from '../../../domain/alerts/silence.ts'
 import { pageOf } from '../../../domain/page.ts'
 import { Id, IdResponse } from '../../../domain/schema.ts'
 import { acknowledgeAlert } from '../../../service/alerts/acknowledge-alert.ts'
 import { pageOfAlerts } from '../../../service/alerts/page-of-alerts.ts'
+import { readCauses } from '../../../service/alerts/read-causes.ts'
 import { pageOfSilences } from '../../../service/alerts/rows/silences.ts'
 import { addSilence, endSilence } from '../../../service/alerts/silence-alerts.ts'
 import { readAlert } from '../../../service/watchdog/explain/read-alert.ts'
@@ -23,6 +25,14 @@ export const alertRoutes = [
     query: AlertQuery,
     response: { 200: pageOf(Alert) },
     walk: (tx, { query }, { rules }) => pageOfAlerts(tx, query, rules),
+  }),
+  route('GET', '/alerts/causes', {
+    operationId: 'listAlertCauses',
+    summary: 'Open alerts by their causes: the rules that they are of, each at a level',
+    description:
+      'The newest 5,000 are looked at. Read the alerts of a cause by `GET /internal/alerts` with its rule and level.',
+    response: { 200: AlertCauses },
+    read: (tx, _, { rules }) => readCauses(tx, rules),
   }),
   route('GET', '/alerts/:id', {
     operationId: 'getAlert',

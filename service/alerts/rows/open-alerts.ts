@@ -58,7 +58,7 @@ interface LookedAt {
 /** Alerts looked at for a page. Filters may leave out most of them, so this is what bounds the cost of a page. */
 export const MOST_LOOKED_AT = 5000
 
-const isOpen = sql`state ->> 'phase' in ('pending', 'firing', 'recovering')`
+export const isOpen = sql`state ->> 'phase' in ('pending', 'firing', 'recovering')`
 
 const columns = sql`
   a.id, a.rule, a.rule_version as "ruleVersion", a.subject_kind as kind, a.subject_id as "subjectId", a.scope, a.state,
@@ -153,12 +153,15 @@ export async function lookAtAlerts(
   return { alerts, fitting, nextId: isMore ? lastShown : looked < MOST_LOOKED_AT ? null : lastId }
 }
 
-/** Reads an alert in any phase but `inactive`; undefined if there is none. */
-export async function findAlert(tx: TenantTx, id: number): Promise<ListedAlert | undefined> {
+/** Reads alerts in any phase but `inactive`, by id. */
+export async function findAlerts(tx: TenantTx, ids: readonly number[]): Promise<ListedAlert[]> {
+  if (ids.length === 0) return []
   const { rows } = await sql<Row>`
     select ${columns} from alerts a ${subjects}
-     where a.tenant_id = ${mine} and a.id = ${id} and a.state ->> 'phase' <> 'inactive'`.execute(tx.q)
-  return rows.map(fromCoded)[0]
+     where a.tenant_id = ${mine} and a.id = any(${[...ids]}::bigint[]) and a.state ->> 'phase' <> 'inactive'`.execute(
+    tx.q,
+  )
+  return rows.map(fromCoded)
 }
 
 /** Texts of reports, by their keys: of the log, of a mail, or of a rule in stage shadow. */

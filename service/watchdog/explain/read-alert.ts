@@ -6,7 +6,7 @@ import { type AlertName, keyOfTelling, TELLING_KINDS, withoutStep } from '../../
 import { silencesOver } from '../../../rules/alerts/quiet.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 import { toAlerts } from '../../alerts/page-of-alerts.ts'
-import { findAlert, type ListedAlert } from '../../alerts/rows/open-alerts.ts'
+import { findAlerts, type ListedAlert } from '../../alerts/rows/open-alerts.ts'
 import { openSilences, readSilences } from '../../alerts/rows/silences.ts'
 import type { ReadRules } from '../../rules/rules-in-force.ts'
 import { openSuspension } from '../../sims/rows/suspensions.ts'
@@ -18,7 +18,7 @@ const MOST_EPISODES = 20
 
 /** @throws ServiceError `alert_not_found` */
 export async function readAlert(tx: TenantTx, id: number, rules: ReadRules): Promise<AlertDetail> {
-  const found = await findAlert(tx, id)
+  const [found] = await findAlerts(tx, [id])
   const [alert] = found === undefined ? [] : await toAlerts(tx, [found], (await rules(tx)).rules)
   if (found === undefined || alert === undefined) throw new ServiceError('alert_not_found', `There is no alert ${id}.`)
   const { rule, kind, subjectId, poolId, tag, state } = found

@@ -135,6 +135,41 @@ describe('GET /internal/alerts', () => {
   })
 })
 
+describe('GET /internal/alerts/causes', () => {
+  const causes = async (from: Tenant = tenant) => (await from.inside('GET', '/internal/alerts/causes')).body
+
+  test('adds up the alerts of a rule, by level', async () => {
+    expect(await causes()).toMatchObject({
+      causes: [
+        { rule: 'pool-overage', level: 2, kind: 'pool', alerts: 1, firing: 1, withheld: 1 },
+        { rule: 'sim-overage', level: 2, kind: 'sim', alerts: 1, acknowledged: 0, newest: { poolId } },
+        { rule: 'sim-usage-warning', level: 1, alerts: 1, acknowledged: 1 },
+        { rule: 'gone', level: 0, kind: 'tenant', alerts: 1, firing: 0 },
+        { rule: 'sim-usage-warning', level: 0, alerts: 1, newest: { level: 0, subject: { id: sim + 1 } } },
+      ],
+      alerts: 6,
+      isWhole: true,
+    })
+  })
+
+  test('agrees with the list of each cause', async () => {
+    for (const { rule, level, alerts, newest } of (await causes()).causes) {
+      const { data, pagination } = await list(`rule=${rule}&level=${level}`)
+      expect([pagination.totalItems, data[0]]).toEqual([alerts, newest])
+    }
+  })
+
+  test('looks at so many, and says so', async () => {
+    const { causes: found, alerts, isWhole } = await causes(harness.other)
+
+    expect([alerts, isWhole]).toEqual([MOST_LOOKED_AT, false])
+    expect(found).toMatchObject([
+      { rule: 'copied', kind: 'sim', alerts: MOST_LOOKED_AT - 1 },
+      { rule: 'copied', kind: 'tenant', alerts: 1 },
+    ])
+  })
+})
+
 describe('GET /internal/alerts/{id}', () => {
   const detail = async (query: string) => {
     const { data } = await list(query)

@@ -167,6 +167,8 @@ export const HOT: Readonly<Record<string, Work>> = {
   'alerts of a rare rule': list('/internal/alerts?rule=rare', 'inside'),
   'alerts of a SIM': (estate) => list(`/internal/alerts?simId=${one(estate)}`, 'inside')(estate),
   'acknowledged Critical alerts': list('/internal/alerts?level=2&acknowledged=true', 'inside'),
+  'causes of alerts': async (estate) => get(estate, '/internal/alerts/causes', 'inside'),
+  'status of the tenant': async (estate) => get(estate, '/internal/status', 'inside'),
   'an alert': async (estate) => get(estate, `/internal/alerts/${await idIn(estate, 'alerts')}`, 'inside'),
   'ended alerts': list('/internal/alerts?ended=true', 'inside'),
   'alerts after a page': async (estate) => {

@@ -1,0 +1,44 @@
+/** Open alerts, added up by what they have in common. */
+import { sql } from 'kysely'
+import { fromCoded, type SubjectCode, type SubjectKind } from '../../../domain/watchdog/subject.ts'
+import { pageLimit } from '../../../store/keyset-pages.ts'
+import { mine, type TenantTx } from '../../../store/tenancy.ts'
+import { isOpen, MOST_LOOKED_AT } from './open-alerts.ts'
+
+/** Alerts of a rule at a step. */
+export interface AlertGroup {
+  readonly rule: string
+  readonly kind: SubjectKind
+  /** Null: of a rule without a ladder, or below its first step. */
+  readonly step: number | null
+  readonly alerts: number
+  readonly firing: number
+  readonly acknowledged: number
+  readonly withheld: number
+  /** Epoch milliseconds. */
+  readonly since: number
+  readonly newestId: number
+}
+
+interface Grouped {
+  readonly groups: readonly AlertGroup[]
+  /** Alerts looked at, with those of other cycles. */
+  readonly looked: number
+}
+
+/** Adds up the newest {@link MOST_LOOKED_AT} open alerts. @param cycleKey those of other cycles are left out */
+export async function groupAlerts(tx: TenantTx, cycleKey: string): Promise<Grouped> {
+  const { rows } = await sql<Omit<AlertGroup, 'kind'> & { readonly kind: SubjectCode; readonly looked: number }>`
+    with looked as materialized (
+      select id, rule, subject_kind, scope, state from alerts
+       where tenant_id = ${mine} and ${isOpen} order by id desc limit ${pageLimit(MOST_LOOKED_AT)}
+    )
+    select rule, subject_kind as kind, (state ->> 'step')::float8 as step, count(*)::integer as alerts,
+           count(*) filter (where state ->> 'phase' <> 'pending')::integer as firing,
+           count(*) filter (where state -> 'acknowledged' is not null)::integer as acknowledged,
+           count(*) filter (where state -> 'withheld' is not null)::integer as withheld,
+           min((state ->> 'began')::float8) as since, max(id) as "newestId",
+           (select count(*)::integer from looked) as looked
+      from looked where scope in (${cycleKey}, '') group by 1, 2, 3`.execute(tx.q)
+  return { groups: rows.map(({ looked: _, ...group }) => fromCoded(group)), looked: rows[0]?.looked ?? 0 }
+}

@@ -1,0 +1,26 @@
+/** What has failed lately, and what waits for a person. */
+import { sql } from 'kysely'
+import { TicketStatus } from '../../../domain/codes.ts'
+import { MOST_ENDED, type TenantStatus } from '../../../domain/watchdog/status.ts'
+import { mine, type TenantTx } from '../../../store/tenancy.ts'
+
+type Failures = Pick<TenantStatus, 'holds' | 'failedTickets' | 'failedMails'>
+
+const DAY = 86_400_000
+
+/** Counts them. Each count reads at most {@link MOST_ENDED} rows of an index; holds are few. */
+export async function countFailures(tx: TenantTx): Promise<Failures> {
+  const daysAgo = (days: number) => new Date(tx.now.getTime() - days * DAY)
+  const { rows } = await sql<Failures>`
+    select (select count(*)::integer from guard_holds
+             where tenant_id = ${mine} and state = 'held' and cycle_ends_at > ${tx.now}) as holds,
+           (select count(*) filter (where status = ${TicketStatus.Failed})::integer
+              from (select status from tickets
+                     where tenant_id = ${mine} and status in (${TicketStatus.Complete}, ${TicketStatus.Failed}) and finished_at > ${daysAgo(1)}
+                     order by finished_at desc limit ${MOST_ENDED}::bigint) t) as "failedTickets",
+           (select count(*) filter (where status = 'failed')::integer
+              from (select status from deliveries
+                     where tenant_id = ${mine} and mail_id is not null and created_at > ${daysAgo(7)}
+                     order by created_at desc limit ${MOST_ENDED}::bigint) m) as "failedMails"`.execute(tx.q)
+  return rows[0] ?? { holds: 0, failedTickets: 0, failedMails: 0 }
+}
