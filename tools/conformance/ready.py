@@ -311,6 +311,20 @@ REQUESTS = {
     },
     "rotateKey": a_key,
     "logAction": action,
+    "readUsageSeries": lambda: {
+        "query": {"from": "2026-11-20T00:00:00Z", "to": "2026-11-21T00:00:00Z", "step": "PT1H"}
+    },
+    "armSuspensions": lambda: {
+        "body": {
+            "simIds": [active_sim()],
+            "cycle": running_cycle(),
+            "rule": "pool-overage",
+            "ruleFile": "",
+            "grace": "P1D",
+            "until": "renewal",
+            "signal": "overLimit",
+        }
+    },
     "askPermits": lambda: {
         "body": {"rule": "sim-overage", "cycle": running_cycle(), "simIds": [active_sim()], "workflowId": "one that asks"}
     },
