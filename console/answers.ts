@@ -15,6 +15,9 @@ function failureOf(problem: unknown): ServiceError {
 /** A part of a page: its data, why it is missing, or null if the key may not see it. */
 export type Part<T> = { readonly data: T } | { readonly missing: string } | null
 
+/** The data of a part; undefined if it is missing, or may not be seen. */
+export const dataOf = <T>(part: Part<T>): T | undefined => (part !== null && 'data' in part ? part.data : undefined)
+
 /** A part waits no longer than this, in milliseconds, and leaves the others alone. */
 const PATIENCE_MS = 2000
 

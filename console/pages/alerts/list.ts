@@ -4,12 +4,13 @@ import { type Static, Type } from 'typebox'
 import { type Alert, AlertQuery } from '../../../domain/alerts/alert.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import { count } from '../../../domain/quantity.ts'
-import { mustAnswer, tryAnswer } from '../../answers.ts'
+import { mustAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Html } from '../../parts/html.ts'
 import { ANY, choices, isUnfiltered, linkTo, nextCursor, pager } from '../../parts/list.ts'
 import { ago, levelMark } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
+import { readPoolNames } from '../../pools.ts'
 import { acknowledger, phaseBadge, subjectLink, subjectWords, withheldWords } from './marks.ts'
 
 const { rule, level, phase, acknowledged, withheld, ended, cursor } = AlertQuery.properties
@@ -17,14 +18,10 @@ export const AlertsQuery = Type.Object({ rule, level, phase, acknowledged, withh
 export type AlertsQuery = Static<typeof AlertsQuery>
 
 const MOST_ROWS = 50
-const MOST_POOLS = 100
 
 export async function alertsPage(calls: Calls, tenant: PageTenant, query: AlertsQuery, now: number): Promise<Html> {
   const listing = calls.inside.GET('/internal/alerts', { params: { query: { ...query, pageSize: MOST_ROWS } } })
-  const naming = tryAnswer(calls.outside.GET('/api/pools', { params: { query: { pageSize: MOST_POOLS } } }))
-  const { data: alerts, pagination } = await mustAnswer(listing)
-  const named = await naming
-  const pools = named !== null && 'data' in named ? named.data.data : []
+  const [{ data: alerts, pagination }, pools] = await Promise.all([mustAnswer(listing), readPoolNames(calls)])
   const next = nextCursor((await listing).response)
   const path = `/t/${tenant.id}/alerts`
   const names = new Map(pools.map(({ id, name }) => [id, name]))

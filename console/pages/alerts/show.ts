@@ -5,7 +5,7 @@ import { WITHHELD } from '../../../domain/alerts/withheld.ts'
 import { count } from '../../../domain/quantity.ts'
 import type { Consequences, Decision, ExplainedRule, Explanation } from '../../../domain/rules/explanation.ts'
 import { idsOf } from '../../../domain/watchdog/subject.ts'
-import { type Part, tryAnswer } from '../../answers.ts'
+import { dataOf, type Part, tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import { actLinks } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
@@ -30,7 +30,7 @@ export async function alertPage(
     poolId === null ? null : tryAnswer(outside.GET('/api/pools/{id}', { params: { path: { id: poolId } } })),
   ])
   const explained = ruleIn(explanation, rule)
-  const poolName = pool !== null && 'data' in pool ? pool.data.name : poolId === null ? 'none' : `Pool ${poolId}`
+  const poolName = poolId === null ? 'none' : (dataOf(pool)?.name ?? `Pool ${poolId}`)
   const path = `/t/${tenant.id}/alerts`
   return html`<div class="head">
 <div>
@@ -58,7 +58,7 @@ ${panel({ title: 'State', id: 'state' }, facts(stateOf(alert, poolName, now)))}
 }
 
 const ruleIn = (part: Part<Explanation>, name: string): ExplainedRule | undefined =>
-  part !== null && 'data' in part ? part.data.rules.find(({ rule }) => rule === name) : undefined
+  dataOf(part)?.rules.find(({ rule }) => rule === name)
 
 const VERDICTS: Readonly<Record<Alert['phase'], string>> = {
   pending: 'Its conditions are met, and it does not fire yet, since',

@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import { labelOf, SimStatus } from '../../../domain/codes.ts'
 import type { SimEnforcement } from '../../../domain/enforcement/enforcement.ts'
 import type { Sim } from '../../../domain/sims/sim.ts'
-import { mustAnswer, type Part, tryAnswer } from '../../answers.ts'
+import { dataOf, mustAnswer, type Part, tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Act } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
@@ -34,8 +34,9 @@ const simWords = ({ sim }: ActedOn): (readonly [string, Html])[] => [
 /** What the carrier may be doing already, or why it is of no use. */
 function warningOf({ sim, enforcement }: ActedOn, wanted: SimStatus): { readonly warning?: Html } {
   if (sim.status === wanted) return { warning: html`It is ${labelOf(SimStatus, wanted)} already.` }
-  const isBusy = enforcement !== null && 'data' in enforcement && enforcement.data.processing
-  return isBusy ? { warning: html`It has an open ticket: this one is carried out after it.` } : {}
+  return dataOf(enforcement)?.processing
+    ? { warning: html`It has an open ticket: this one is carried out after it.` }
+    : {}
 }
 
 const suspend: Act<ActedOn> = {
@@ -88,8 +89,7 @@ const bringBack: Act<ActedOn> = {
   done: 'The carrier is asked to bring it back. Load the page again in some seconds. To take it back, suspend it.',
 }
 
-const suspensionOf = ({ enforcement }: ActedOn) =>
-  enforcement !== null && 'data' in enforcement ? enforcement.data.suspension : null
+const suspensionOf = ({ enforcement }: ActedOn) => dataOf(enforcement)?.suspension ?? null
 
 function causeOf(found: ActedOn, now: number): (readonly [string, Html])[] {
   const suspension = suspensionOf(found)

@@ -4,33 +4,25 @@ import { type Static, Type } from 'typebox'
 import { SimStatus } from '../../../domain/codes.ts'
 import { count, ofLimit } from '../../../domain/quantity.ts'
 import { type Sim, SimQuery } from '../../../domain/sims/sim.ts'
-import { mustAnswer, tryAnswer } from '../../answers.ts'
+import { mustAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Html } from '../../parts/html.ts'
 import { ANY, choices, isUnfiltered, nextCursor, pager } from '../../parts/list.ts'
 import { ago, meter, statusBadge } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
+import { type PoolName, readPoolNames } from '../../pools.ts'
 import { actsOn } from './acts.ts'
 
 const { search, status, poolId, cursor } = SimQuery.properties
 export const SimsQuery = Type.Object({ search, status, poolId, cursor })
 export type SimsQuery = Static<typeof SimsQuery>
 
-interface PoolName {
-  readonly id: number
-  readonly name: string
-}
-
 const STATUSES = Object.entries(SimStatus).map(([label, code]) => [code, label] as const)
 const MOST_ROWS = 50
-const MOST_POOLS = 100
 
 export async function simsPage(calls: Calls, tenant: PageTenant, query: SimsQuery, now: number): Promise<Html> {
   const listing = calls.outside.GET('/api/sims', { params: { query: { ...query, pageSize: MOST_ROWS } } })
-  const naming = tryAnswer(calls.outside.GET('/api/pools', { params: { query: { pageSize: MOST_POOLS } } }))
-  const { data: sims, pagination } = await mustAnswer(listing)
-  const named = await naming
-  const pools = named !== null && 'data' in named ? named.data.data : []
+  const [{ data: sims, pagination }, pools] = await Promise.all([mustAnswer(listing), readPoolNames(calls)])
   const next = nextCursor((await listing).response)
   const path = `/t/${tenant.id}/sims`
   return html`<div class="head"><h1>SIMs</h1></div>

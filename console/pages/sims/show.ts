@@ -8,7 +8,7 @@ import { instant } from '../../../domain/local-time.ts'
 import { count, duration, megabytes, ofLimit, percent } from '../../../domain/quantity.ts'
 import type { ExplainedRule } from '../../../domain/rules/explanation.ts'
 import type { Sim } from '../../../domain/sims/sim.ts'
-import { type Part, tryAnswer } from '../../answers.ts'
+import { dataOf, type Part, tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import { actLinks } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
@@ -42,7 +42,7 @@ export async function simPage(
     tryAnswer(outside.GET('/api/sims/{id}/watchdog-logs', { params: { path, query: { pageSize: MOST_ENTRIES } } })),
     sim.poolId === null ? null : tryAnswer(outside.GET('/api/pools/{id}', { params: { path: { id: sim.poolId } } })),
   ])
-  const poolName = sim.poolId === null ? 'none' : nameIn(pool, `Pool ${sim.poolId}`)
+  const poolName = sim.poolId === null ? 'none' : (dataOf(pool)?.name ?? `Pool ${sim.poolId}`)
   return html`<div class="head">
 <div>
 <p class="crumbs"><a href="/t/${tenant.id}/sims">SIMs</a></p>
@@ -67,9 +67,6 @@ ${panel({ title: 'Identity', id: 'identity' }, facts(identityOf(sim, poolName, n
 </div>`
 }
 
-const nameIn = (pool: Part<{ readonly name: string }>, otherwise: string): string =>
-  pool !== null && 'data' in pool ? pool.data.name : otherwise
-
 const alertList = (tenantId: string, alerts: readonly Alert[], now: number): Html =>
   alerts.length === 0
     ? html`<p class="empty">No alert.</p>`
@@ -84,9 +81,8 @@ ${alerts.map(
 
 /** Why it is suspended, and how it comes back. */
 function suspension(enforcement: Part<SimEnforcement>, now: number, renewal: string | undefined): Html | '' {
-  if (enforcement === null || !('data' in enforcement)) return ''
-  const { suspension: found } = enforcement.data
-  if (found === null) return ''
+  const found = dataOf(enforcement)?.suspension
+  if (found == null) return ''
   const since = ago(found.openedAt, now)
   const cause =
     found.cause === 'user'

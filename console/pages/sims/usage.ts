@@ -3,7 +3,7 @@ import type { CycleInfo } from '../../../domain/month-end/month-end.ts'
 import { megabytes } from '../../../domain/quantity.ts'
 import { MB } from '../../../domain/units.ts'
 import { LONGEST_SERIES_MS, STEPS, type UsageSeries } from '../../../domain/usage/usage-series.ts'
-import { type Part, tryAnswer } from '../../answers.ts'
+import { dataOf, type Part, tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import { type Bar, barChart } from '../../parts/chart.ts'
 import type { Html } from '../../parts/html.ts'
@@ -16,8 +16,7 @@ const stepOf = (lengthMs: number): Step => (lengthMs > 72 * HOUR ? 'P1D' : lengt
 
 /** The cycle that runs: the next one may be there before it begins. */
 export function runningCycleIn(cycles: Part<readonly CycleInfo[]>, now: number): CycleInfo | undefined {
-  if (cycles === null || !('data' in cycles)) return undefined
-  return cycles.data.find(({ startsAt, endsAt }) => Date.parse(startsAt) <= now && now < Date.parse(endsAt))
+  return dataOf(cycles)?.find(({ startsAt, endsAt }) => Date.parse(startsAt) <= now && now < Date.parse(endsAt))
 }
 
 /** Of a cycle that is longer than a series may be, its end. */
