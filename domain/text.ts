@@ -39,3 +39,6 @@ export function emailLengthFault(address: string): string | undefined {
   if (label === undefined) return undefined
   return `has ${label.length} characters between dots of its domain; expected at most ${MOST_LABEL}`
 }
+
+/** A text with a capital letter at its beginning. */
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

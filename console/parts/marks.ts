@@ -1,6 +1,7 @@
 /** Small parts of pages: states, meters, times, panels. Words of others are isolated, whatever their direction. */
 import { html } from 'hono/html'
 import { LogLevel, labelOf, SimStatus } from '../../domain/codes.ts'
+import { instant } from '../../domain/local-time.ts'
 import { duration, ofLimit } from '../../domain/quantity.ts'
 import type { Part } from '../answers.ts'
 import type { Html } from './html.ts'
@@ -49,16 +50,15 @@ ${over === 0 ? '' : html`<rect class="over" x="${within}" width="${over}" height
 }
 
 /** How long ago an instant was; the instant itself in UTC beside it. @param now epoch milliseconds */
-export function ago(instant: string | null, now: number, never = 'never'): Html {
-  if (instant === null) return html`<span class="mute">${never}</span>`
-  const ms = now - Date.parse(instant)
+export function ago(at: string | null, now: number, never = 'never'): Html {
+  if (at === null) return html`<span class="mute">${never}</span>`
+  const ms = now - Date.parse(at)
   const words = ms < 60_000 ? 'just now' : `${duration(largest(ms))} ago`
-  return html`<time datetime="${instant}" title="${instant.slice(0, 16).replace('T', ' ')} UTC">${words}</time>`
+  return html`<time datetime="${at}" title="${instant(at)}">${words}</time>`
 }
 
 /** An instant to the minute, in UTC. */
-export const instantMark = (instant: string): Html =>
-  html`<time datetime="${instant}">${instant.slice(0, 16).replace('T', ' ')} UTC</time>`
+export const instantMark = (at: string): Html => html`<time datetime="${at}">${instant(at)}</time>`
 
 /** Cut to its largest unit: `36 h`, not `36 h 12 min`. */
 function largest(ms: number): number {

@@ -2,6 +2,7 @@
 import Handlebars from 'handlebars'
 import type { CountedNotice, OperatorNotice, RulesChanged } from '../../../domain/notifications/operator-notice.ts'
 import { counted } from '../../../domain/quantity.ts'
+import { capital } from '../../../domain/text.ts'
 import { oneLine, shortenLabel } from './format.ts'
 import type { Mail } from './render-mail.ts'
 
@@ -72,7 +73,6 @@ function viewsOf(notices: readonly CountedNotice[]): NoticeView[] {
 }
 
 const words = (text: string): string => shortenLabel(oneLine(text), TEXT_CHARS)
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 const nameOf = ({ tenant }: CountedNotice): string => (tenant === null ? '' : `${words(tenant.name)} (${tenant.id})`)
 
 function viewOf(notice: CountedNotice): NoticeView {

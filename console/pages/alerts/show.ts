@@ -4,6 +4,7 @@ import type { Alert, AlertDetail } from '../../../domain/alerts/alert.ts'
 import { WITHHELD } from '../../../domain/alerts/withheld.ts'
 import { count } from '../../../domain/quantity.ts'
 import type { Consequences, Decision, ExplainedRule, Explanation } from '../../../domain/rules/explanation.ts'
+import { capital } from '../../../domain/text.ts'
 import { idsOf } from '../../../domain/watchdog/subject.ts'
 import { dataOf, type Part, tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
@@ -87,7 +88,7 @@ function withheldPanel({ withheld, silences }: AlertDetail, decisions: readonly 
   if (withheld.length === 0 && silences.length === 0) return ''
   const reasons = withheld.map((one) => ({
     one,
-    words: decisions.find(({ what }) => SAYS[one].includes(what))?.words ?? sentence(WITHHELD[one].words),
+    words: decisions.find(({ what }) => SAYS[one].includes(what))?.words ?? `${capital(WITHHELD[one].words)}.`,
   }))
   return panel(
     { title: 'What is withheld', id: 'withheld' },
@@ -105,8 +106,6 @@ const ICONS: Readonly<Partial<Record<Alert['withheld'][number], IconName>>> = {
   stage: 'info',
   mode: 'info',
 }
-
-const sentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
 
 /** A row: an icon, words, and at the end a time or a state. */
 const line = (name: IconName, words: Html | string, end: Html | string = ''): Html =>
