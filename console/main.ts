@@ -50,6 +50,7 @@ const POLICY = {
 
 /** The console's listener. It is ready to listen, or for `inject`. */
 export async function buildConsole(options: ConsoleOptions): Promise<App> {
+  const { clock = Date.now } = options
   const app = buildApp(options)
   await app.register(helmet, POLICY)
   const pages: FastifyPluginAsync = async (scope) => {
@@ -66,8 +67,8 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     await scope.register(doorRoutes, options)
     await scope.register(assetRoutes)
     estateRoutes(scope, options)
-    simRoutes(scope, options, options.clock ?? Date.now)
-    alertRoutes(scope, options, options.clock ?? Date.now)
+    simRoutes(scope, options, clock)
+    alertRoutes(scope, options, clock)
     scope.get('/*', async ({ url }) => {
       throw new ServiceError('not_found', `There is no page ${url.split('?')[0]}.`)
     })

@@ -5,6 +5,7 @@ import { fromCoded, SUBJECT_CODES, type Subject, type SubjectCode, toCoded } fro
 import type { StoredAlert } from '../../../rules/alerts/alert-state.ts'
 import { markDue } from '../../../store/due.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
+import { isOpen } from './open-alerts.ts'
 
 /**
  * Locks a tenant's alerts until the transaction ends. Take it before reading facts: one evaluation at a time reads and
@@ -92,9 +93,7 @@ export async function simsWithOpenAlerts(
   if (ids.length === 0) return []
   const { rows } = await sql<{ id: number }>`
     select distinct subject_id as id from ${alertsOf(tx, SUBJECT_CODES.sim, ids)} a
-     where scope = any(${[...scopes]}::text[]) and state ->> 'phase' in ('pending', 'firing', 'recovering')`.execute(
-    tx.q,
-  )
+     where scope = any(${[...scopes]}::text[]) and ${isOpen}`.execute(tx.q)
   return rows.map(({ id }) => id)
 }
 
@@ -146,7 +145,7 @@ export async function closeAlerts(tx: TenantTx, cycleKey: string, most: number):
     with open as (
       select rule, subject_kind, subject_id from alerts
        where tenant_id = ${mine} and scope = ${cycleKey}
-         and state ->> 'phase' in ('pending', 'firing', 'recovering')
+         and ${isOpen}
        order by id
        limit ${most}
          for update
