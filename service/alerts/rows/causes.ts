@@ -28,17 +28,26 @@ interface Grouped {
 
 /** Adds up the newest {@link MOST_LOOKED_AT} open alerts. @param cycleKey those of other cycles are left out */
 export async function groupAlerts(tx: TenantTx, cycleKey: string): Promise<Grouped> {
-  const { rows } = await sql<Omit<AlertGroup, 'kind'> & { readonly kind: SubjectCode; readonly looked: number }>`
+  type Row = Omit<AlertGroup, 'kind'> & { readonly kind: SubjectCode }
+  const { rows } = await sql<(Row | { readonly rule: null }) & { readonly looked: number }>`
     with looked as materialized (
       select id, rule, subject_kind, scope, state from alerts
        where tenant_id = ${mine} and ${isOpen} order by id desc limit ${pageLimit(MOST_LOOKED_AT)}
+    ), grouped as (
+      select rule, subject_kind as kind, (state ->> 'step')::float8 as step, count(*)::integer as alerts,
+             count(*) filter (where state ->> 'phase' <> 'pending')::integer as firing,
+             count(*) filter (where state -> 'acknowledged' is not null)::integer as acknowledged,
+             count(*) filter (where state -> 'withheld' is not null)::integer as withheld,
+             min((state ->> 'began')::float8) as since, max(id) as "newestId"
+        from looked where scope in (${cycleKey}, '') group by 1, 2, 3
     )
-    select rule, subject_kind as kind, (state ->> 'step')::float8 as step, count(*)::integer as alerts,
-           count(*) filter (where state ->> 'phase' <> 'pending')::integer as firing,
-           count(*) filter (where state -> 'acknowledged' is not null)::integer as acknowledged,
-           count(*) filter (where state -> 'withheld' is not null)::integer as withheld,
-           min((state ->> 'began')::float8) as since, max(id) as "newestId",
-           (select count(*)::integer from looked) as looked
-      from looked where scope in (${cycleKey}, '') group by 1, 2, 3`.execute(tx.q)
-  return { groups: rows.map(({ looked: _, ...group }) => fromCoded(group)), looked: rows[0]?.looked ?? 0 }
+    select counts.looked, g.*
+      from (select count(*)::integer as looked from looked) counts
+      left join grouped g on true`.execute(tx.q)
+  const groups = rows.flatMap((row): AlertGroup[] => {
+    if (row.rule === null) return []
+    const { looked: _, ...group } = row
+    return [fromCoded(group)]
+  })
+  return { groups, looked: rows[0]?.looked ?? 0 }
 }

@@ -168,6 +168,14 @@ describe('GET /internal/alerts/causes', () => {
       { rule: 'copied', kind: 'tenant', alerts: 1 },
     ])
   })
+
+  test('says so too where those that it looks at are of other cycles', async () => {
+    await inTenant(harness.store, harness.other.id, ({ q }) =>
+      sql`update alerts set scope = '2026-10' where rule = 'copied'`.execute(q),
+    )
+
+    expect(await causes(harness.other)).toEqual({ causes: [], alerts: MOST_LOOKED_AT, isWhole: false })
+  })
 })
 
 describe('GET /internal/alerts/{id}', () => {
