@@ -1,4 +1,4 @@
-/** What the listeners answer to a page: what it cannot do without, and what it shows if it comes in time. */
+/** Answers of the listeners to a page: required ones, and optional ones with a time limit. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { bodyOrThrow, type FetchResult, textIn } from '../adapters/rest/client.ts'
 import { ERROR_CODES, ServiceError } from '../domain/errors.ts'

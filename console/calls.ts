@@ -31,7 +31,7 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 /** Responses that have no body (Fetch standard, null body status). */
 const EMPTY: ReadonlySet<number> = new Set([204, 205, 304])
 
-/** Clients of both listeners that act with the rights of a key, as they are at each call. */
+/** Clients of both listeners. Each call has the present rights of the key. */
 export function callsOf({ outside, inside, callers }: Doors, { keyId, tenantId, requestId }: CallsOf): Calls {
   const fetchFrom = (app: App) => (request: Request) => sendTo(app, request, (send) => callers.run({ keyId }, send))
   const common = { baseUrl: BASE_URL, headers: { 'x-tenant-id': tenantId, 'x-request-id': requestId } }

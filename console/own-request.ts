@@ -1,4 +1,4 @@
-/** What a browser may send here, and where it may be sent from here. Pure. */
+/** Checks of the origin of requests and the target of redirects. Pure. */
 import type { IncomingHttpHeaders } from 'node:http'
 
 /**

@@ -10,7 +10,7 @@ export interface Bar {
 }
 
 interface Chart {
-  /** What it shows, for those who do not see it. */
+  /** The name of the values: for screen readers, and above the table. */
   readonly caption: string
   readonly bars: readonly Bar[]
   readonly write: (value: number) => string

@@ -1,5 +1,5 @@
 /**
- * Acts: a page that says before what will happen, and a form that does it once, however often it is sent. Its key is
+ * Acts: a confirm page describes the effect, and its form has that effect once, even if it is sent again. Its key is
  * made with the page and goes to the interface as `Idempotency-Key`.
  */
 import { randomUUID } from 'node:crypto'
@@ -23,13 +23,13 @@ import { sendPage } from './page.ts'
 /** Text by name of its field. */
 export type Typed = Readonly<Record<string, string>>
 
-/** What a person reads before. */
+/** The text of a confirm page. */
 export interface Confirmation {
   /** The object's name. */
   readonly of: Html | string
   /** The heading. */
   readonly question: string
-  /** What will happen, for whom, and how it is taken back. */
+  /** Effect, object and undo of the act. */
   readonly facts: readonly (readonly [string, Html | string])[]
   /** What speaks against it now. */
   readonly warning?: Html | string
@@ -105,7 +105,7 @@ export function actRoutes<S>(app: FastifyInstance, doors: Doors, clock: () => nu
   )
 }
 
-/** What stands in the form after a refusal. The key stays: if it was done after all, it is not done again. */
+/** Fields of the form after a refusal. The key stays, so a repeat of an act that succeeded has no second effect. */
 const sentAgain = (body: Typed & { readonly key: string }, { code }: ServiceError) =>
   code === 'idempotency_key_reused' ? { ...body, key: randomUUID() } : body
 
@@ -154,7 +154,7 @@ export const actLinks = (
           html`<a class="button${tone === undefined ? '' : ` ${tone}`}" href="${path}/${name}">${icon(picture)} ${label}…</a> `,
       )}</p>`
 
-/** What was done, if a form of ours led here: another site cannot claim it by a link. */
+/** A notice of the act, if a form of the console led here. A link on another site shows none. */
 export function doneNotice(
   { headers, query }: FastifyRequest<{ Querystring: Done }>,
   acts: readonly Pick<Act<never>, 'name' | 'done'>[],

@@ -108,7 +108,7 @@ const Episode = strictObject({
   followed: Consequences,
 })
 
-/** An alert, and what it did. */
+/** An alert with its episodes and their consequences. */
 export const AlertDetail = objectWithExample(
   {
     ...Alert.properties,

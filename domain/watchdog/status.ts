@@ -1,4 +1,4 @@
-/** What an operator asks first about a tenant: what needs a person, and how much there is. */
+/** The status of a tenant: decisions that wait, failures, alerts, SIMs and usage in figures. */
 import { type Static, Type } from 'typebox'
 import { Count, Instant, nullable, strictObject } from '../schema.ts'
 

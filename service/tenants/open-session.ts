@@ -18,14 +18,14 @@ type KeyOfSession = Pick<StoredKey, 'id' | 'tenantId'>
 
 interface Opening {
   readonly userAgent: string
-  /** The link that is used up by it. */
+  /** The link used. Then it no longer works. */
   readonly link?: string
 }
 
 /**
  * Opens a session for a checked key, by a link if one is given.
  *
- * @returns its token of 43 characters, which is not stored
+ * @returns its token: 43 characters, not stored
  * @throws ServiceError `unauthorized` if the link was used meanwhile
  */
 export async function openSession(

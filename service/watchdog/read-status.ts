@@ -1,4 +1,4 @@
-/** Reads what an operator asks first about a tenant. */
+/** Reads the status of a tenant. */
 import { LogLevel } from '../../domain/codes.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
 import { feedAt } from '../../domain/usage/feed.ts'

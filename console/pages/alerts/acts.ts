@@ -1,4 +1,4 @@
-/** What a person does about an alert. Everything that is withheld or begun stays with the watchdog. */
+/** Acts on an alert: acknowledge, silence. */
 import { html } from 'hono/html'
 import type { AlertDetail } from '../../../domain/alerts/alert.ts'
 import { idsOf } from '../../../domain/watchdog/subject.ts'
@@ -101,7 +101,7 @@ const silenceFields = (typed: Typed): Html => html`
 ${choices({ name: 'lasts', label: 'For how long', value: typed['lasts'] ?? 'PT8H' }, LASTS)}
 ${textField({ name: 'reason', label: 'Reason, for those who read it later', most: 500 }, typed)}`
 
-/** The acts that have an effect on an alert now. */
+/** Acts with an effect on an alert in its present state. */
 export const actsOn = ({ phase, acknowledgedAt }: AlertDetail): Act<AlertDetail>[] => [
   ...((phase === 'firing' || phase === 'recovering') && acknowledgedAt === null ? [acknowledge] : []),
   ...(phase === 'resolved' ? [] : [silence]),

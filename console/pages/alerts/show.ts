@@ -1,4 +1,4 @@
-/** One alert: what it did, what is withheld, what happens next, why, and its course. */
+/** The page of an alert: its effects, withheld actions, next steps, reasons and course. */
 import { html } from 'hono/html'
 import type { Alert, AlertDetail } from '../../../domain/alerts/alert.ts'
 import { WITHHELD } from '../../../domain/alerts/withheld.ts'
@@ -16,7 +16,7 @@ import type { PageTenant } from '../../parts/page.ts'
 import { actsOn, silenceWords } from './acts.ts'
 import { acknowledger, phaseBadge, subjectLink } from './marks.ts'
 
-/** @param said what was done just before */
+/** @param said notice of an act just before */
 export async function alertPage(
   { inside, outside }: Calls,
   tenant: PageTenant,
@@ -26,7 +26,7 @@ export async function alertPage(
   const { id, rule, subject, poolId } = alert
   const query = { rule, ...idsOf(subject) }
   const [explanation, pool] = await Promise.all([
-    // One that has ended is not explained by the present.
+    // The present does not explain an ended alert.
     alert.phase === 'resolved' ? null : tryAnswer(inside.GET('/internal/rules/explain', { params: { query } })),
     poolId === null ? null : tryAnswer(outside.GET('/api/pools/{id}', { params: { path: { id: poolId } } })),
   ])
@@ -111,10 +111,10 @@ const ICONS: Readonly<Partial<Record<Alert['withheld'][number], IconName>>> = {
 const line = (name: IconName, words: Html | string, end: Html | string = ''): Html =>
   html`<li><span class="mark quiet">${icon(name)}</span><span>${words}</span>${end}</li>`
 
-/** Said elsewhere on the page: reasons, and what was told already. */
+/** Shown elsewhere on the page. */
 const SAID: ReadonlySet<Decision['what']> = new Set([...Object.values(SAYS).flat(), 'tells', 'toldBefore'])
 
-/** What the data says about the time to come, in sentences. */
+/** Next steps of an alert, as sentences. */
 export function nextWords(
   {
     phase,

@@ -1,4 +1,4 @@
-/** What a person does about a SIM: a ticket each, which the carrier carries out. */
+/** Acts on a SIM: suspend, bring back. Each opens a ticket. */
 import { html } from 'hono/html'
 import { labelOf, SimStatus } from '../../../domain/codes.ts'
 import type { SimEnforcement } from '../../../domain/enforcement/enforcement.ts'
@@ -31,7 +31,7 @@ const simWords = ({ sim }: ActedOn): (readonly [string, Html])[] => [
   ['Now', statusBadge(sim.status)],
 ]
 
-/** What the carrier may be doing already, or why it is of no use. */
+/** A warning if the SIM is in that state already, or has an open ticket. */
 function warningOf({ sim, enforcement }: ActedOn, wanted: SimStatus): { readonly warning?: Html } {
   if (sim.status === wanted) return { warning: html`It is ${labelOf(SimStatus, wanted)} already.` }
   return dataOf(enforcement)?.processing
@@ -103,7 +103,7 @@ function causeOf(found: ActedOn, now: number): (readonly [string, Html])[] {
 const passedOver = (found: ActedOn): (readonly [string, string])[] =>
   suspensionOf(found)?.cause === 'watchdog' ? [['Watchdog', 'No rule suspends it again in this billing cycle.']] : []
 
-/** The acts that have an effect on a SIM in its present state. */
+/** Acts with an effect on a SIM in its present state. */
 export const actsOn = ({ status }: Pick<Sim, 'status'>): Act<ActedOn>[] =>
   status === SimStatus.Active ? [suspend] : status === SimStatus.Suspended ? [bringBack] : []
 

@@ -1,4 +1,4 @@
-/** One SIM: its state and why, this cycle, identity, rules, log. */
+/** The page of a SIM: state and cause, alerts, usage, rules, log, identity. */
 import { html } from 'hono/html'
 import type { Alert } from '../../../domain/alerts/alert.ts'
 import type { WatchdogLogEntry } from '../../../domain/alerts/watchdog-log-entry.ts'
@@ -21,7 +21,7 @@ import { readUsage, runningCycleIn, usageChart } from './usage.ts'
 
 const MOST_ENTRIES = 10
 
-/** @param said what was done just before */
+/** @param said notice of an act just before */
 export async function simPage(
   calls: Calls,
   tenant: PageTenant,

@@ -24,12 +24,12 @@ interface StoredSession extends Session {
   readonly seenAt: Date
 }
 
-/** What a token is of. */
+/** Kind of a token: of a session, or of a link. */
 export interface TokenKind {
   readonly isLink: boolean
 }
 
-/** Reads a session or a link that has not expired, whose key is neither revoked nor expired; undefined: none. */
+/** Reads a session or a link; undefined if it or its key has expired, or the key was revoked. */
 export async function findSession(
   tx: PlatformTx,
   tokenHash: Buffer,

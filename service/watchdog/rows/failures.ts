@@ -1,4 +1,4 @@
-/** What has failed lately, and what waits for a person. */
+/** Recent failures, and decisions that wait for a person. */
 import { sql } from 'kysely'
 import { TicketStatus } from '../../../domain/codes.ts'
 import { MOST_ENDED, type TenantStatus } from '../../../domain/watchdog/status.ts'
@@ -8,7 +8,7 @@ type Failures = Pick<TenantStatus, 'holds' | 'failedTickets' | 'failedMails'>
 
 const DAY = 86_400_000
 
-/** Counts them. Each count reads at most {@link MOST_ENDED} rows of an index; holds are few. */
+/** Counts failures among the newest {@link MOST_ENDED} rows, and all open holds: there are few. */
 export async function countFailures(tx: TenantTx): Promise<Failures> {
   const daysAgo = (days: number) => new Date(tx.now.getTime() - days * DAY)
   const { rows } = await sql<Failures>`
