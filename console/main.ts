@@ -11,6 +11,7 @@ import type { Doors } from './calls.ts'
 import { isOwnRequest } from './own-request.ts'
 import { alertRoutes } from './pages/alerts/index.ts'
 import { estateRoutes } from './pages/estate.ts'
+import { overviewRoutes } from './pages/overview/index.ts'
 import { doorRoutes } from './pages/sign-in.ts'
 import { simRoutes } from './pages/sims/index.ts'
 import { assetRoutes } from './parts/asset.ts'
@@ -67,6 +68,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     await scope.register(doorRoutes, options)
     await scope.register(assetRoutes)
     estateRoutes(scope, options)
+    overviewRoutes(scope, options, clock)
     simRoutes(scope, options, clock)
     alertRoutes(scope, options, clock)
     scope.get('/*', async ({ url }) => {

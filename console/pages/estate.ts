@@ -32,10 +32,6 @@ export function estateRoutes(app: FastifyInstance, doors: Doors): void {
       return sendPage(reply, { title: 'Tenants', main: estate(data, pagination.totalItems, search, more), session })
     },
   )
-  // The first page of a tenant, until it has an overview.
-  app.get<{ Params: { tenant: string } }>('/t/:tenant', async ({ params }, reply) =>
-    reply.redirect(`${tenantPath(params.tenant)}/sims`, 303),
-  )
 }
 
 const tenantPath = (id: string): string => `/t/${encodeURIComponent(id)}`

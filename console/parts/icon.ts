@@ -5,6 +5,7 @@ import type { Html } from './html.ts'
 const PATHS = {
   signal:
     'M12 10a2 2 0 1 0 0 4 2 2 0 0 0 0-4M7.8 16.2a6 6 0 0 1 0-8.4M16.2 7.8a6 6 0 0 1 0 8.4M4.9 19.1a10 10 0 0 1 0-14.2M19.1 4.9a10 10 0 0 1 0 14.2',
+  overview: 'M4 18a9 9 0 1 1 16 0M12 14l4-5M12 14v.1',
   sim: 'M6 3h8l5 5v12a1 1 0 0 1-1 1H6a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1zM9 12h6v5H9zM12 12v5M9 14.5h6',
   active: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M8.5 12l2.5 2.5 4.5-5',
   suspended: 'M6 4h4v16H6zM14 4h4v16h-4z',

@@ -19,7 +19,7 @@ interface Page {
   /** Null: nobody is signed in. Left out: likewise. */
   readonly session?: Session | null
   readonly tenant?: PageTenant
-  /** The path of the page in the navigation. */
+  /** The path of the page in the navigation; empty for the overview. */
   readonly current?: string
 }
 
@@ -59,16 +59,19 @@ const account = ({ keyName }: Session): Html => html`<form class="account" metho
 
 /** The pages of a tenant. A page that is not there yet has no line. The internal interface takes operator keys only. */
 const PAGES = [
+  { path: '', name: 'Overview', icon: 'overview', isForOperators: false },
   { path: 'alerts', name: 'Alerts', icon: 'bell', isForOperators: true },
   { path: 'sims', name: 'SIMs', icon: 'sim', isForOperators: false },
 ] as const
 
-const navigation = ({ id }: PageTenant, isOperator: boolean, current = ''): Html => html`<details class="menu">
+const navigation = ({ id }: PageTenant, isOperator: boolean, current?: string): Html => html`<details class="menu">
 <summary>${icon('menu')} Pages</summary>
 <nav aria-label="Pages">
 <ul>
 ${PAGES.filter(({ isForOperators }) => isOperator || !isForOperators).map(
-  (page) => html`<li><a href="/t/${id}/${page.path}"${current === page.path ? html` aria-current="page"` : ''}>
+  (
+    page,
+  ) => html`<li><a href="/t/${id}${page.path === '' ? '' : `/${page.path}`}"${current === page.path ? html` aria-current="page"` : ''}>
 ${icon(page.icon)} ${page.name}</a></li>`,
 )}
 </ul>

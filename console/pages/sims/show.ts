@@ -15,9 +15,9 @@ import type { Html } from '../../parts/html.ts'
 import { icon } from '../../parts/icon.ts'
 import { ago, facts, grouped, levelMark, meter, panel, panelOf, statusBadge } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
+import { readUsage, runningCycleIn, usageChart } from '../../parts/usage.ts'
 import { phaseBadge } from '../alerts/marks.ts'
 import { actsOn } from './acts.ts'
-import { readUsage, runningCycleIn, usageChart } from './usage.ts'
 
 const MOST_ENTRIES = 10
 
@@ -32,7 +32,7 @@ export async function simPage(
   const path = { id: sim.id }
   const usage = async () => {
     const cycle = runningCycleIn(await tryAnswer(inside.GET('/internal/cycles')), now)
-    return { cycle, series: cycle === undefined ? null : await readUsage(calls, sim.id, cycle) }
+    return { cycle, series: cycle === undefined ? null : await readUsage(calls, { simId: sim.id }, cycle) }
   }
   const [{ cycle, series }, enforcement, explanation, alerts, log, pool] = await Promise.all([
     usage(),

@@ -86,13 +86,15 @@ describe.runIf(requireProgram(await isExecutable(CHROMIUM), 'chromium', SUITE))(
     await page.getByRole('button', { name: 'Sign in' }).click()
   }
 
-  test.each(SCREENS)('signs in and shows SIMs: %s, %i wide', async (colorScheme, width) => {
+  test.each(SCREENS)('signs in and shows the overview and SIMs: %s, %i wide', async (colorScheme, width) => {
     const { page, said } = await openPage(colorScheme, width)
     const faults: Record<string, readonly string[]> = {}
 
     faults['door'] = await faultsOf(page)
     await signIn(page)
     faults['tenants'] = await faultsOf(page)
+    await page.goto(`${url}/t/${harness.tenant.id}`)
+    faults['overview'] = await faultsOf(page)
     await page.goto(`${url}/t/${harness.tenant.id}/sims`)
     faults['sims'] = await faultsOf(page)
     await page.goto(`${url}${simPath}`)
@@ -101,7 +103,7 @@ describe.runIf(requireProgram(await isExecutable(CHROMIUM), 'chromium', SUITE))(
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.goto(`${url}${simPath}`)
 
-    expect({ faults, said }).toEqual({ faults: { door: [], tenants: [], sims: [], sim: [] }, said: [] })
+    expect({ faults, said }).toEqual({ faults: { door: [], tenants: [], overview: [], sims: [], sim: [] }, said: [] })
     expect(heading).toContain('w'.repeat(128))
     expect(await page.getByLabel('API key').isVisible()).toBe(true)
   })

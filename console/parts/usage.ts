@@ -1,12 +1,12 @@
-/** Usage of a SIM over the running billing cycle. */
-import type { CycleInfo } from '../../../domain/month-end/month-end.ts'
-import { megabytes } from '../../../domain/quantity.ts'
-import { MB } from '../../../domain/units.ts'
-import { LONGEST_SERIES_MS, STEPS, type UsageSeries } from '../../../domain/usage/usage-series.ts'
-import { dataOf, type Part, tryAnswer } from '../../answers.ts'
-import type { Calls } from '../../calls.ts'
-import { type Bar, barChart } from '../../parts/chart.ts'
-import type { Html } from '../../parts/html.ts'
+/** Usage over the running billing cycle: of a SIM, or of all. */
+import type { CycleInfo } from '../../domain/month-end/month-end.ts'
+import { megabytes } from '../../domain/quantity.ts'
+import { MB } from '../../domain/units.ts'
+import { LONGEST_SERIES_MS, STEPS, type UsageSeries } from '../../domain/usage/usage-series.ts'
+import { dataOf, type Part, tryAnswer } from '../answers.ts'
+import type { Calls } from '../calls.ts'
+import { type Bar, barChart } from './chart.ts'
+import type { Html } from './html.ts'
 
 type Step = keyof typeof STEPS
 
@@ -19,11 +19,17 @@ export function runningCycleIn(cycles: Part<readonly CycleInfo[]>, now: number):
   return dataOf(cycles)?.find(({ startsAt, endsAt }) => Date.parse(startsAt) <= now && now < Date.parse(endsAt))
 }
 
-/** Of a cycle that is longer than a series may be, its end. */
-export function readUsage(calls: Calls, simId: number, { startsAt, endsAt }: CycleInfo): Promise<Part<UsageSeries>> {
+type Span = Pick<CycleInfo, 'startsAt' | 'endsAt'>
+
+/** Usage of a SIM, or of all. Of a cycle that is longer than a series may be, its end. */
+export function readUsage(
+  calls: Calls,
+  of: { readonly simId?: number },
+  { startsAt, endsAt }: Span,
+): Promise<Part<UsageSeries>> {
   const end = Date.parse(endsAt)
   const start = Math.max(Date.parse(startsAt), end - LONGEST_SERIES_MS)
-  const query = { simId, from: new Date(start).toISOString(), to: endsAt, step: stepOf(end - start) }
+  const query = { ...of, from: new Date(start).toISOString(), to: endsAt, step: stepOf(end - start) }
   return tryAnswer(calls.inside.GET('/internal/usage', { params: { query } }))
 }
 
