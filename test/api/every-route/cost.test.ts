@@ -1,9 +1,9 @@
 /** What lists cost the database: as many statements for a hundred SIMs as for one, and none on the usage records. */
 import { sql } from 'kysely'
-import pg from 'pg'
-import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { inTenant } from '../../../store/tenancy.ts'
 import { recordUsage } from '../../service/record-usage.ts'
+import { statementsIn } from '../../setup/count-statements.ts'
 import { byHand } from '../../setup/estate.ts'
 import { aPool, aSim, aTariff, aTenant, type Tenant, useHarness } from '../harness.ts'
 
@@ -45,16 +45,6 @@ const use = (tenant: Tenant, sims: readonly number[], what: string) =>
     sims.map((simId) => ({ recordId: `${what} ${simId}`, simId, at: iso(harness.now), bytesDown: 700_000_000 })),
   )
 
-/** How many statements `work` sends to the database. */
-async function statements(work: () => Promise<unknown>): Promise<number> {
-  const query = vi.spyOn(pg.Client.prototype, 'query')
-  onTestFinished(() => query.mockRestore())
-  await work()
-  const count = query.mock.calls.length
-  query.mockRestore()
-  return count
-}
-
 describe('a list', () => {
   const estates: Awaited<ReturnType<typeof anEstate>>[] = []
   beforeAll(async () => {
@@ -74,8 +64,8 @@ describe('a list', () => {
       const url = path(pools[0] ?? 0)
       // The first read has overage to divide, the second has none.
       await use(tenant, sims, `again ${url}`)
-      const fresh = await statements(() => tenant.ask('GET', url))
-      const again = await statements(() => tenant.ask('GET', url))
+      const { length: fresh } = await statementsIn(() => tenant.ask('GET', url))
+      const { length: again } = await statementsIn(() => tenant.ask('GET', url))
       counts.push([fresh, again])
     }
     const [one] = counts

@@ -1,0 +1,70 @@
+/** The most that a page may cost, and the most source that the console may have. */
+import { glob, readFile } from 'node:fs/promises'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { activateRules } from '../../../service/rules/rules-in-force.ts'
+import { asShipped, only } from '../../service/watchdog/alert-world.ts'
+import { statementsIn } from '../../setup/count-statements.ts'
+import { writeAlerts } from '../alerts/an-alert.ts'
+import { anActiveSim, aPool, NOON, times, useHarness } from '../harness.ts'
+import { useConsole } from './form-browser.ts'
+
+const harness = useHarness()
+const pages = useConsole(harness, { clock: () => NOON })
+
+/** Statements that begin and end transactions, and those that find a key: a process remembers keys, but not here. */
+const AROUND =
+  /^(\W|kept|patient)*(begin|commit|start transaction|select (set_config|pg_backend_pid))|secret_hash as|select 1 from tenants/
+
+/** The page of a SIM explains all its rules, which takes 13. */
+const MOST_STATEMENTS: Readonly<Record<string, number>> = { SIM: 40 }
+
+describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
+  const paths: Record<string, string> = {}
+  beforeAll(async () => {
+    const { tenant } = harness
+    await activateRules(harness.store, only({ 'sim-overage': asShipped }), 'the tests')
+    const poolId = await aPool(tenant)
+    const sims = await times(60, () => anActiveSim(harness, tenant, { poolId }, { tag: 'n'.repeat(128) }))
+    await writeAlerts(
+      harness,
+      tenant,
+      sims.map(({ id }) => ({ rule: 'sim-overage', kind: 'sim', id })),
+    )
+    const { body } = await tenant.inside('GET', '/internal/alerts')
+    const path = `/t/${tenant.id}`
+    const [sim, alert] = [`${path}/sims/${sims[0]?.id}`, `${path}/alerts/${body.data[0].id}`]
+    Object.assign(paths, { Tenants: '/?search=', Overview: path, SIMs: `${path}/sims`, Alerts: `${path}/alerts` })
+    Object.assign(paths, { SIM: sim, Alert: alert, Suspend: `${sim}/suspend`, Silence: `${alert}/silence` })
+  })
+
+  test.each(['Tenants', 'Overview', 'SIMs', 'SIM', 'Alerts', 'Alert', 'Suspend', 'Silence'])('%s', async (name) => {
+    const browser = await pages.signedIn(harness.operatorKey)
+    const spies = [harness.outside, harness.inside].map((listener) => vi.spyOn(listener, 'inject'))
+    let page = { status: 0, body: '' }
+    const sent = await statementsIn(async () => {
+      page = await browser.get(paths[name] ?? '')
+    })
+    const calls = spies.reduce((sum, { mock }) => sum + mock.calls.length, 0)
+    for (const spy of spies) spy.mockRestore()
+    const statements = sent.filter((text) => !AROUND.test(text))
+
+    expect(page.status).toBe(200)
+    expect(calls).toBeGreaterThan(0)
+    expect(calls).toBeLessThanOrEqual(10)
+    expect(statements.length).toBeGreaterThan(0)
+    expect(statements.length).toBeLessThanOrEqual(MOST_STATEMENTS[name] ?? 30)
+    expect(page.body.length).toBeLessThan(120_000)
+  })
+})
+
+describe('the console has at most', () => {
+  test.each([
+    ['4,500 lines of TypeScript', 'console/**/*.ts', /\n/g, 4500],
+    ['24 kB of style', 'console/**/*.css', /[^]/g, 24_000],
+  ])('%s', async (_, files, unit, most) => {
+    let units = 0
+    for await (const file of glob(files)) units += (await readFile(file, 'utf8')).match(unit)?.length ?? 0
+    expect(units).toBeGreaterThan(0)
+    expect(units).toBeLessThanOrEqual(most)
+  })
+})
