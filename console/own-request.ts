@@ -10,6 +10,12 @@ export function isOwnRequest({ 'sec-fetch-site': site, origin = '', host }: Inco
   return host !== undefined && URL.parse(origin)?.host === host.toLowerCase()
 }
 
+/**
+ * Whether the browser may drop the cookie of the session: it keeps one by https, or on this machine. There it sends
+ * `Sec-Fetch-Site`, and nowhere else. Source: Fetch Metadata Request Headers, section 2.
+ */
+export const mayDropCookie = ({ 'sec-fetch-site': site }: IncomingHttpHeaders): boolean => site === undefined
+
 /** An origin that no text of others can name. */
 const HERE = 'http://console.invalid'
 

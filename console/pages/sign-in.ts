@@ -6,7 +6,7 @@ import { useTryLimit } from '../../api/http/rate-limit.ts'
 import type { Sessions } from '../../api/keys/sessions.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { Session } from '../../domain/tenants/session.ts'
-import { ownPath } from '../own-request.ts'
+import { mayDropCookie, ownPath } from '../own-request.ts'
 import type { Html } from '../parts/html.ts'
 import { icon } from '../parts/icon.ts'
 import { sendPage } from '../parts/page.ts'
@@ -28,7 +28,7 @@ export const doorRoutes: FastifyPluginAsync<DoorOptions> = async (app, { session
     { config: { isOpen: true }, schema: { querystring: Next } },
     async (request, reply) => {
       const next = ownPath(request.query.next)
-      return request.session === null ? sendDoor(reply, next) : reply.redirect(next, 303)
+      return request.session === null ? sendDoor(request, reply, next) : reply.redirect(next, 303)
     },
   )
 
@@ -41,10 +41,11 @@ export const doorRoutes: FastifyPluginAsync<DoorOptions> = async (app, { session
   app.get<{ Params: Static<typeof ByLink> }>(
     '/sign-in/:link',
     { config: { isOpen: true }, schema: { params: ByLink } },
-    async ({ params: { link } }, reply) => {
+    async (request, reply) => {
+      const { link } = request.params
       const found = await sessions.findLink(link).catch(refusalIn)
-      if (found instanceof ServiceError) return sendDoor(reply.code(401), '/', found.message)
-      return sendPage(reply, { title: 'Sign in', main: doorOfLink(link, found) })
+      if (found instanceof ServiceError) return sendDoor(request, reply.code(401), '/', found.message)
+      return sendPage(reply, { title: 'Sign in', main: doorOfLink(link, found, mayDropCookie(request.headers)) })
     },
   )
 
@@ -52,7 +53,7 @@ export const doorRoutes: FastifyPluginAsync<DoorOptions> = async (app, { session
     await useTryLimit(tries, refusalLimit)
     const enter = async (request: FastifyRequest, reply: FastifyReply, next: string, signing: Promise<string>) => {
       const token = await signing.catch(refusalIn)
-      if (token instanceof ServiceError) return sendDoor(reply.code(401), next, token.message)
+      if (token instanceof ServiceError) return sendDoor(request, reply.code(401), next, token.message)
       if (request.session !== null) await sessions.signOut(tokenOf(request), request.session, request.id)
       return setToken(reply, token).redirect(next, 303)
     }
@@ -84,11 +85,18 @@ function refusalIn(error: unknown): ServiceError {
   throw error
 }
 
-const sendDoor = (reply: FastifyReply, next: string, fault = ''): Promise<FastifyReply> =>
-  sendPage(reply, { title: 'Sign in', main: door(next, fault) })
+const sendDoor = ({ headers }: FastifyRequest, reply: FastifyReply, next: string, fault = ''): Promise<FastifyReply> =>
+  sendPage(reply, { title: 'Sign in', main: door(next, fault, mayDropCookie(headers)) })
+
+const INSECURE = html`<p class="mute">Your browser does not say that this connection is secure. It stays signed in only by
+https, or at 127.0.0.1 on the machine of the service.</p>`
 
 /** The key is never sent back. */
-const door = (next: string, fault: string): Html => html`<form class="door panel" method="post" action="/sign-in">
+const door = (
+  next: string,
+  fault: string,
+  isInsecure: boolean,
+): Html => html`<form class="door panel" method="post" action="/sign-in">
 <h1>Sign in</h1>
 <input type="hidden" name="next" value="${next}">
 <input type="text" value="Simherd" autocomplete="username" hidden>
@@ -98,13 +106,16 @@ const door = (next: string, fault: string): Html => html`<form class="door panel
 <p id="hint" class="mute">Of an operator, or of your tenant. You act with its rights.</p>
 ${fault === '' ? '' : html`<p class="notice critical" role="alert">${icon('critical')} <span>${fault}</span></p>`}
 <button class="first" type="submit">Sign in</button>
+${isInsecure ? INSECURE : ''}
 </form>`
 
 const doorOfLink = (
   link: string,
   { keyName }: Session,
+  isInsecure: boolean,
 ): Html => html`<form class="door panel" method="post" action="/sign-in/${link}">
 <h1>Sign in</h1>
 <p>This link signs you in once, with the rights of the key <bdi>${keyName}</bdi>.</p>
 <button class="first" type="submit">Sign in</button>
+${isInsecure ? INSECURE : ''}
 </form>`

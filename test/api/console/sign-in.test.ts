@@ -48,6 +48,14 @@ describe('sign in', () => {
     expect(first.body).toContain('night shift')
   })
 
+  test('says that a browser may drop the cookie, unless the browser calls the connection secure', async () => {
+    const { body } = await harness.operate('POST', '/internal/sign-in-links')
+    for (const path of ['/sign-in', body.path]) {
+      expect((await pages.open().get(path)).body).toContain('only by\nhttps')
+      expect((await pages.open().get(path, { 'sec-fetch-site': 'none' })).body).not.toContain('https')
+    }
+  })
+
   test('leads to no other site', async () => {
     const { key } = await keyWith()
     const sent = await pages.open().post('/sign-in', { key, next: '//evil.example/' })
