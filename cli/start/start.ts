@@ -225,10 +225,11 @@ async function sayWhere(stack: Stack, settings: Settings, reporter: Reporter): P
   if (stack.consoleUrl !== null) {
     const service = openInternalClient({ url: stack.internalUrl, key: stack.operatorKey })
     const { url } = await makeConsoleLink(service, stack.consoleUrl)
-    reporter.say(`console          ${stack.consoleUrl}`)
+    reporter.say(`console          ${url}`)
     reporter.say(
-      `  signs in once  ${url} (15 minutes; "${typed(settings.DATA_DIR, 'npx simherd console')}" makes another)`,
+      `                 signs in once, within 15 minutes; "${typed(settings.DATA_DIR, 'npx simherd console')}"`,
     )
+    reporter.say('                 makes another link')
   }
   reporter.say(`public API       ${stack.docsUrl}`)
   reporter.say(`internal API     ${stack.internalUrl}/docs (readiness: ${stack.internalUrl}/readyz)`)
