@@ -1,14 +1,14 @@
-/** Recent failures, and decisions that wait for a person. */
+/** Recent failures, decisions that wait for a person, and the newest entries of a tenant's records. */
 import { sql } from 'kysely'
 import { TicketStatus } from '../../../domain/codes.ts'
 import { MOST_ENDED, type TenantStatus } from '../../../domain/watchdog/status.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
-type Failures = Pick<TenantStatus, 'holds' | 'failedTickets' | 'failedMails'>
+type Failures = Pick<TenantStatus, 'holds' | 'failedTickets' | 'failedMails' | 'version'>
 
 const DAY = 86_400_000
 
-/** Counts failures among the newest {@link MOST_ENDED} rows, and all open holds: there are few. */
+/** Counts failures among the newest {@link MOST_ENDED} rows, and all open holds: there are few. The version costs three rows. */
 export async function countFailures(tx: TenantTx): Promise<Failures> {
   const daysAgo = (days: number) => new Date(tx.now.getTime() - days * DAY)
   const { rows } = await sql<Failures>`
@@ -21,6 +21,12 @@ export async function countFailures(tx: TenantTx): Promise<Failures> {
            (select count(*) filter (where status = 'failed')::integer
               from (select status from deliveries
                      where tenant_id = ${mine} and mail_id is not null and created_at > ${daysAgo(7)}
-                     order by created_at desc limit ${MOST_ENDED}::bigint) m) as "failedMails"`.execute(tx.q)
-  return rows[0] ?? { holds: 0, failedTickets: 0, failedMails: 0 }
+                     order by created_at desc limit ${MOST_ENDED}::bigint) m) as "failedMails",
+           concat_ws('.',
+             coalesce((select id from watchdog_log where tenant_id = ${mine} order by at desc, id desc limit 1), 0),
+             coalesce((select id from events where tenant_id = ${mine} order by at desc, id desc limit 1), 0),
+             coalesce((select id from audit_log where tenant_id = ${mine} order by id desc limit 1), 0)) as version`.execute(
+    tx.q,
+  )
+  return rows[0] ?? { holds: 0, failedTickets: 0, failedMails: 0, version: '' }
 }

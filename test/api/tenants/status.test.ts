@@ -20,6 +20,7 @@ test('an empty tenant has a cycle, and nothing that needs a person', async () =>
     holds: 0,
     failedTickets: 0,
     failedMails: 0,
+    version: expect.stringMatching(/^0\.\d+\.\d+$/),
   })
 })
 
