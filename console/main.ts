@@ -16,6 +16,7 @@ import { doorRoutes } from './pages/sign-in.ts'
 import { simRoutes } from './pages/sims/index.ts'
 import { assetRoutes } from './parts/asset.ts'
 import { sendFailure } from './parts/failure.ts'
+import { pulseRoutes } from './pulse.ts'
 import { requireSession, useSessions } from './session.ts'
 
 export interface ConsoleOptions extends AppOptions, RefusalLimit, AnonymousLimit, Doors {
@@ -69,6 +70,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     await scope.register(assetRoutes)
     estateRoutes(scope, options)
     overviewRoutes(scope, options, clock)
+    pulseRoutes(scope, options, clock)
     simRoutes(scope, options, clock)
     alertRoutes(scope, options, clock)
     scope.get('/*', async ({ url }) => {

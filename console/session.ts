@@ -34,7 +34,9 @@ export async function useSessions(app: FastifyInstance, sessions: Sessions): Pro
   app.decorateRequest('session', null)
   app.decorateRequest('keyId', '')
   app.addHook('onRequest', async (request) => {
-    request.session = (await sessions.find(tokenOf(request))) ?? null
+    // A page that keeps itself up to date is no use: nobody may be there. Its script asks for nothing to show or load.
+    const isUse = request.headers['sec-fetch-dest'] !== 'empty'
+    request.session = (await sessions.find(tokenOf(request), isUse)) ?? null
     request.keyId = request.session?.keyId ?? ''
   })
 }

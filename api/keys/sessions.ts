@@ -26,8 +26,8 @@ export interface Sessions {
     readonly userAgent: string
     readonly requestId: string
   }) => Promise<string>
-  /** Finds the session of a token and prolongs it. Other text is not looked for. */
-  readonly find: (token: string) => Promise<Session | undefined>
+  /** Finds the session of a token, and prolongs it by a use. Other text is not looked for. */
+  readonly find: (token: string, isUse: boolean) => Promise<Session | undefined>
   /** Ends a session that was found. */
   readonly signOut: (token: string, session: Session, requestId: string) => Promise<void>
 }
@@ -60,7 +60,8 @@ export function sessionsOf(store: Store, keys: KeyCache): Sessions {
         openSession(tx, { id, tenantId }, { userAgent, link }),
       )
     },
-    find: async (token) => (TOKEN.test(token) ? inPlatform(store, (tx) => useSession(tx, token)) : undefined),
+    find: async (token, isUse) =>
+      TOKEN.test(token) ? inPlatform(store, (tx) => useSession(tx, token, isUse)) : undefined,
     signOut: (token, { keyId, tenantId }, requestId) =>
       inPlatform(inNameOf(keyId, requestId, 'signOut'), (tx) => endSession(tx, token, tenantId)),
   }

@@ -45,12 +45,13 @@ function picture({ caption, bars, write }: Chart, { name, width, height, labels 
   const [zero, every] = [y(0), Math.ceil(bars.length / labels)]
   return html`<svg class="${name}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${caption}">
 ${y.ticks(4).map(
-  (tick) => html`<line x1="${LEFT}" x2="${width}" y1="${y(tick)}" y2="${y(tick)}"/>
-<text class="value" x="${LEFT - 8}" y="${y(tick) + 4}">${write(tick)}</text>`,
+  (tick) => html`<line x1="${LEFT}" x2="${width}" y1="${round(y(tick))}" y2="${round(y(tick))}"/>
+<text class="value" x="${LEFT - 8}" y="${round(y(tick) + 4)}">${write(tick)}</text>`,
 )}
 ${bars.map(({ label, value }, n) => {
   const [left, top] = [x(n) ?? LEFT, y(Math.max(0, value))]
-  const text = n % every === 0 ? html`<text x="${left + x.bandwidth() / 2}" y="${height - 4}">${label}</text>` : ''
+  const text =
+    n % every === 0 ? html`<text x="${round(left + x.bandwidth() / 2)}" y="${height - 4}">${label}</text>` : ''
   return html`<rect x="${round(left)}" y="${round(top)}" width="${round(x.bandwidth())}" height="${round(zero - top)}"><title>${label}: ${write(value)}</title></rect>${text}`
 })}
 </svg>`

@@ -2,7 +2,7 @@
 import type { FastifyReply } from 'fastify'
 import { html } from 'hono/html'
 import type { Session } from '../../domain/tenants/session.ts'
-import { ICON, STYLE } from './asset.ts'
+import { ICON, SCRIPTS, STYLE } from './asset.ts'
 import type { Html } from './html.ts'
 import { icon } from './icon.ts'
 
@@ -21,12 +21,17 @@ interface Page {
   readonly tenant?: PageTenant
   /** The path of the page in the navigation; empty for the overview. */
   readonly current?: string
+  /** Whether the page is read again when something has changed. Default: no. */
+  readonly isLive?: boolean
 }
 
 export const sendPage = async (reply: FastifyReply, page: Page): Promise<FastifyReply> =>
   reply.type('text/html; charset=utf-8').send(String(await frame(page)))
 
-const frame = ({ title, main, session = null, tenant, current }: Page): Html => html`<!doctype html>
+const frame = ({ title, main, session = null, tenant, current, isLive = false }: Page): Html => {
+  // The status, whose version a pulse is, is for operators.
+  const pulse = isLive && tenant !== undefined && session?.tenantId === null ? `/t/${tenant.id}/pulse` : undefined
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -35,12 +40,21 @@ const frame = ({ title, main, session = null, tenant, current }: Page): Html => 
 <title>${title} · ${tenant === undefined ? '' : `${tenant.name} · `}Simherd</title>
 <link rel="icon" href="${ICON.path}">
 <link rel="stylesheet" href="${STYLE.path}">
+${
+  pulse === undefined
+    ? ''
+    : SCRIPTS.map(
+        ({ path }) => html`<script src="${path}" defer></script>
+`,
+      )
+}
 </head>
-<body>
+<body${pulse === undefined ? '' : html` data-pulse="${pulse}"`}>
 <a class="skip" href="#main">Skip to the page</a>
 <header class="bar">
 <a class="brand" href="/">${icon('signal')} Simherd</a>
 ${tenant === undefined ? '' : html`<span class="of"><bdi>${tenant.name}</bdi></span>`}
+${pulse === undefined ? '' : html`<span id="live" class="live" role="status"></span>`}
 ${session === null ? '' : account(session)}
 </header>
 <div class="${tenant === undefined ? 'alone' : 'beside'}">
@@ -51,6 +65,7 @@ ${main}
 </div>
 </body>
 </html>`
+}
 
 const account = ({ keyName }: Session): Html => html`<form class="account" method="post" action="/sign-out">
 <span class="who wide">Key <bdi>${keyName}</bdi></span>

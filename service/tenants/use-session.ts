@@ -4,13 +4,17 @@ import { hashSecret } from './create-key.ts'
 import { usedUp } from './open-session.ts'
 import { findSession, touchSession } from './rows/sessions.ts'
 
-/** Finds the session of a token and prolongs it; undefined if it or its key has ended. */
-export async function useSession(tx: PlatformTx, token: string): Promise<Session | undefined> {
+/**
+ * Finds the session of a token; undefined if it or its key has ended.
+ *
+ * @param isUse whether it is prolonged; a page that keeps itself up to date does not
+ */
+export async function useSession(tx: PlatformTx, token: string, isUse: boolean): Promise<Session | undefined> {
   const tokenHash = hashSecret(token)
   const found = await findSession(tx, tokenHash, { isLink: false })
   if (found === undefined) return undefined
   const { createdAt, seenAt, ...session } = found
-  if (isSeenLongAgo(seenAt, tx.now)) await touchSession(tx, tokenHash, sessionEnd(createdAt, tx.now))
+  if (isUse && isSeenLongAgo(seenAt, tx.now)) await touchSession(tx, tokenHash, sessionEnd(createdAt, tx.now))
   return session
 }
 

@@ -19,7 +19,14 @@ export function alertRoutes(app: FastifyInstance, doors: Doors, clock: () => num
     async (request, reply) => {
       const { calls, tenant } = await callsFor(request, doors)
       const main = await alertsPage(calls, tenant, request.query, clock())
-      return sendPage(reply, { title: 'Alerts', main, session: request.session, tenant, current: 'alerts' })
+      return sendPage(reply, {
+        title: 'Alerts',
+        main,
+        session: request.session,
+        tenant,
+        isLive: true,
+        current: 'alerts',
+      })
     },
   )
   app.get<{ Params: TenantParams & { readonly id: number }; Querystring: Done }>(
@@ -29,7 +36,14 @@ export function alertRoutes(app: FastifyInstance, doors: Doors, clock: () => num
       const { calls, tenant } = await callsFor(request, doors)
       const alert = await readAlert(calls, request.params.id)
       const main = await alertPage(calls, tenant, alert, { now: clock(), said: doneNotice(request, ALERT_ACTS) })
-      return sendPage(reply, { title: alert.rule, main, session: request.session, tenant, current: 'alerts' })
+      return sendPage(reply, {
+        title: alert.rule,
+        main,
+        session: request.session,
+        tenant,
+        isLive: true,
+        current: 'alerts',
+      })
     },
   )
   for (const act of ALERT_ACTS) actRoutes(app, doors, clock, act)

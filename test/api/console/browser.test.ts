@@ -8,9 +8,8 @@ import { recordUsage } from '../../service/record-usage.ts'
 import { requireProgram } from '../../setup/requirements.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
 import { anActiveSim, aPool, aSim, startedApi, useHarness } from '../harness.ts'
+import { CHROMIUM } from './chromium.ts'
 
-/** Where Debian has it. */
-const CHROMIUM = '/usr/bin/chromium'
 const SUITE = 'the console in a browser'
 const harness = useHarness()
 
@@ -131,7 +130,7 @@ describe.runIf(requireProgram(await isExecutable(CHROMIUM), 'chromium', SUITE))(
     faults.push(...(await faultsOf(page)))
 
     expect({ faults, said }).toEqual({ faults: [], said: [] })
-    expect(await page.getByRole('status').textContent()).toContain('It is silenced')
+    expect(await page.locator('main').getByRole('status').textContent()).toContain('It is silenced')
     expect(await page.getByText('The meter is replaced').first().isVisible()).toBe(true)
   })
 })

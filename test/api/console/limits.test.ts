@@ -1,6 +1,8 @@
 /** The most that a page may cost, and the most source that the console may have. */
 import { glob, readFile } from 'node:fs/promises'
+import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { ICON, SCRIPTS, STYLE } from '../../../console/parts/asset.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { asShipped, only } from '../../service/watchdog/alert-world.ts'
 import { statementsIn } from '../../setup/count-statements.ts'
@@ -60,11 +62,17 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
 describe('the console has at most', () => {
   test.each([
     ['4,500 lines of TypeScript', 'console/**/*.ts', /\n/g, 4500],
+    ['200 lines of scripts', 'console/**/*.js', /\n/g, 200],
     ['24 kB of style', 'console/**/*.css', /[^]/g, 24_000],
   ])('%s', async (_, files, unit, most) => {
     let units = 0
     for await (const file of glob(files)) units += (await readFile(file, 'utf8')).match(unit)?.length ?? 0
     expect(units).toBeGreaterThan(0)
     expect(units).toBeLessThanOrEqual(most)
+  })
+
+  test('80 kB to load, compressed', () => {
+    const bytes = [STYLE, ICON, ...SCRIPTS].reduce((sum, { text }) => sum + gzipSync(text).length, 0)
+    expect(bytes).toBeLessThanOrEqual(80_000)
   })
 })

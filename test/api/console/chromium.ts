@@ -1,0 +1,2 @@
+/** Where Debian has it. */
+export const CHROMIUM = '/usr/bin/chromium'
