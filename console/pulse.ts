@@ -27,7 +27,7 @@ interface Kept {
 export function pulseRoutes(app: FastifyInstance, doors: Doors, clock: () => number): void {
   // Each key has its own permissions.
   const kept = new Map<string, Kept>()
-  app.get<{ Params: TenantParams }>('/t/:tenant/pulse', async (request, reply) => {
+  app.get<{ Params: TenantParams }>('/t/:tenant/pulse', { config: { isWatched: true } }, async (request, reply) => {
     const now = clock()
     // The oldest come first.
     for (const [of, { at }] of kept) {

@@ -25,8 +25,8 @@ function traceOf(request: FastifyRequest): string | undefined {
 
 /**
  * Logs each request: method, route (as the document names it), status, milliseconds, and as far as they are known the tenant,
- * the id of the key, the workflow that asks, the trace, and why the request was refused. Answers to a balancer or to
- * Prometheus are logged at `debug`: they come each second.
+ * the id of the key, the workflow that asks, the trace, and why the request was refused. Answers to a balancer, to
+ * Prometheus or to a page that keeps itself up to date are logged at `debug`: they come each second.
  *
  * Fastify's own lines have none of this, and are off.
  */
@@ -44,7 +44,8 @@ export function logRequests(app: FastifyInstance): void {
       trace: traceOf(request),
       ...refusal,
     }
-    request.log[request.routeOptions.config.isPolled === true ? 'debug' : 'info'](line, 'request')
+    const { isPolled = false, isWatched = false } = request.routeOptions.config
+    request.log[isPolled || (isWatched && refusal === undefined) ? 'debug' : 'info'](line, 'request')
   })
 }
 
@@ -52,5 +53,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether a monitor asks it every few seconds. */
     readonly isPolled?: boolean
+    /** Whether pages ask it every few seconds. */
+    readonly isWatched?: boolean
   }
 }

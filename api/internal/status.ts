@@ -9,6 +9,7 @@ export const statusRoutes = [
     operationId: 'readStatus',
     summary: "What needs a person, and a tenant's SIMs, usage and alerts in figures",
     description: 'Bounded in cost: failures are counted among the newest, and alerts up to 5,000.',
+    isWatched: true,
     response: { 200: TenantStatus },
     read: (tx, _, { rules }) => readStatus(tx, rules),
   }),

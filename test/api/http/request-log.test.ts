@@ -84,13 +84,21 @@ describe('a request is one line', () => {
     expect(ended()).toMatchObject([{ status: 404, code: 'not_found' }])
   })
 
-  test('at debug, for what a monitor asks each second', async () => {
+  test('at debug, for what a monitor or a page asks every few seconds, unless it is refused', async () => {
     await fetch(`${api.internalUrl}/readyz`)
     await fetch(`${api.internalUrl}/metrics`)
+    const status = (key: string) =>
+      fetch(`${api.internalUrl}/internal/status`, {
+        headers: { authorization: `Bearer ${key}`, 'x-tenant-id': harness.tenant.id },
+      })
+    await status(harness.operatorKey)
+    await status(harness.tenant.key)
 
     expect(ended()).toMatchObject([
       { level: 20, route: '/readyz' },
       { level: 20, route: '/metrics' },
+      { level: 20, route: '/internal/status', status: 200 },
+      { level: 30, route: '/internal/status', status: 403 },
     ])
   })
 })
