@@ -1,6 +1,6 @@
 /**
- * Keeps a page as it is at the service: asks for the tenant's pulse, and reads the page again when it has changed. Morphs
- * what differs into the page, and leaves alone what a person has touched or is about to.
+ * Keeps a page up to date: asks for the tenant's pulse, and reads the page again after a change. Morphs the differences
+ * into the page, except in fields and details that a person has touched.
  */
 'use strict'
 const BEAT_MS = 3000
@@ -55,7 +55,7 @@ function morph(fresh) {
   say('Live')
 }
 
-/** Says a state once, so that a screen reader does not repeat it. */
+/** Shows a state. The same one is not set again: a screen reader would repeat it. */
 function say(words) {
   if (state.textContent !== words) state.textContent = words
 }

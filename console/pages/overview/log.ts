@@ -7,7 +7,7 @@ interface LogLine {
   readonly times: number
 }
 
-/** Equal entries as one, where the newest of them is. @param entries newest first */
+/** Equal entries become one, at the place of the newest. @param entries newest first */
 export function linesOf(entries: readonly WatchdogLogEntry[]): LogLine[] {
   const lines = new Map<string, LogLine>()
   for (const entry of entries) {

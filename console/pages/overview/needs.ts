@@ -49,7 +49,7 @@ export function verdictOf({ holds, causes, status }: Situation): Verdict {
   return { tone: 'good', icon: 'active', words: 'Nothing needs you' }
 }
 
-/** The most urgent first. Causes that nobody has to act on come last. */
+/** The most urgent first, causes without a need for a person last. */
 export function needsOf({ holds, causes, status }: Situation): Need[] {
   const asking = causes.filter(asksForPerson).map(causeNeed)
   const others = causes.filter((cause) => !asksForPerson(cause)).map(causeNeed)
@@ -62,7 +62,7 @@ export function needsOf({ holds, causes, status }: Situation): Need[] {
   ]
 }
 
-/** Alerts that a person has acknowledged, that do not fire yet, or of a rule that only observes, ask for nobody. */
+/** Acknowledged alerts, pending ones, and those of a rule in stage shadow need no person. */
 const asksForPerson = (cause: Cause): boolean =>
   cause.level > LogLevel.Info && cause.firing > 0 && cause.acknowledged < cause.alerts && !isObserved(cause)
 
@@ -99,7 +99,7 @@ const KINDS: Readonly<Record<AlertCause['kind'], string>> = {
   tenant: 'alert',
 }
 
-/** A single alert by its message. Others by their rule, as many as their subjects are. */
+/** A single alert is named by its message, several by their rule and number. */
 function causeNeed(cause: Cause): Need {
   const { rule, level, kind, alerts, acknowledged, firing, withheld, since, newest } = cause
   const isOne = alerts === 1
@@ -123,7 +123,7 @@ function causeNeed(cause: Cause): Need {
 const of = (some: number, all: number, words: string): string =>
   some === 0 ? '' : some === all ? words : `${count(some)} ${words}`
 
-/** Faults of the service, or of what it depends on. */
+/** Faults of the service and of its surroundings. */
 function faultsOf({ failedTickets, failedMails, feed, enforcementEnabled }: Faults): Need[] {
   const fault = (icon: IconName, words: string, detail: string, since: string | null = null): Need[] => [
     { icon, tone: 'warning', words, detail, path: null, since },

@@ -1,14 +1,11 @@
 /** The pages in Chromium: accessible, quiet, and no wider than the window. */
 import { readFile } from 'node:fs/promises'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { buildConsole } from '../../../console/main.ts'
-import { isExecutable } from '../../../stack/downloads.ts'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { recordUsage } from '../../service/record-usage.ts'
-import { requireProgram } from '../../setup/requirements.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
-import { anActiveSim, aPool, aSim, startedApi, useHarness } from '../harness.ts'
-import { CHROMIUM } from './chromium.ts'
+import { anActiveSim, aPool, aSim, useHarness } from '../harness.ts'
+import { hasChromium, signIn, useChromium } from './chromium.ts'
 
 const SUITE = 'the console in a browser'
 const harness = useHarness()
@@ -23,20 +20,13 @@ const FAULTS = `(async () => {
   return [...cut.map((one) => 'cut off: ' + one.innerText.slice(0, 50)), ...violations.map(({ id, nodes }) => id + ': ' + nodes[0].html), ...wide]
 })()`
 
-describe.runIf(requireProgram(await isExecutable(CHROMIUM), 'chromium', SUITE))(SUITE, () => {
-  const closing: (() => Promise<unknown>)[] = []
-  let browser: Browser
-  let url: string
+describe.runIf(await hasChromium(SUITE))(SUITE, () => {
+  const shown = useChromium(harness)
   let axe: string
   let simPath: string
   let alertPath: string
   beforeAll(async () => {
-    const api = await startedApi(harness, { console: { host: '127.0.0.1', port: 0, build: buildConsole } })
-    closing.push(api.close)
-    url = api.consoleUrl ?? ''
     axe = await readFile(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
-    closing.push(() => browser.close())
     const poolId = await aPool(harness.tenant, { name: 'n'.repeat(50) })
     const { id } = await anActiveSim(harness, harness.tenant, { poolId }, { tag: 'w'.repeat(128) })
     await recordUsage(harness.store, harness.tenant.id, [
@@ -54,10 +44,6 @@ describe.runIf(requireProgram(await isExecutable(CHROMIUM), 'chromium', SUITE))(
     const silence = { simId: id, lasts: 'P1D', reason: 'y'.repeat(500) }
     await harness.tenant.inside('POST', '/internal/silences', silence)
   })
-  afterAll(async () => {
-    for (const close of closing.reverse()) await close()
-  })
-
   /** What is wrong with a page. DevTools evaluate it, whatever the policy of the page. */
   async function faultsOf(page: Page): Promise<string[]> {
     await page.evaluate(axe)
@@ -71,18 +57,14 @@ describe.runIf(requireProgram(await isExecutable(CHROMIUM), 'chromium', SUITE))(
 
   /** A page of a new context, and what its console says. */
   async function openPage(colorScheme: 'light' | 'dark', width: number) {
-    const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 } })
+    const context = await shown.browser.newContext({ colorScheme, viewport: { width, height: 800 } })
     onTestFinished(() => context.close())
     const page = await context.newPage()
     const said: string[] = []
     page.on('console', (message) => said.push(message.text()))
     page.on('pageerror', ({ message }) => said.push(message))
-    await page.goto(url)
+    await page.goto(shown.url)
     return { page, said }
-  }
-  async function signIn(page: Page) {
-    await page.getByLabel('API key').fill(harness.operatorKey)
-    await page.getByRole('button', { name: 'Sign in' }).click()
   }
 
   test.each(SCREENS)('signs in and shows the overview and SIMs: %s, %i wide', async (colorScheme, width) => {
@@ -90,17 +72,17 @@ describe.runIf(requireProgram(await isExecutable(CHROMIUM), 'chromium', SUITE))(
     const faults: Record<string, readonly string[]> = {}
 
     faults['door'] = await faultsOf(page)
-    await signIn(page)
+    await signIn(page, harness.operatorKey)
     faults['tenants'] = await faultsOf(page)
-    await page.goto(`${url}/t/${harness.tenant.id}`)
+    await page.goto(`${shown.url}/t/${harness.tenant.id}`)
     faults['overview'] = await faultsOf(page)
-    await page.goto(`${url}/t/${harness.tenant.id}/sims`)
+    await page.goto(`${shown.url}/t/${harness.tenant.id}/sims`)
     faults['sims'] = await faultsOf(page)
-    await page.goto(`${url}${simPath}`)
+    await page.goto(`${shown.url}${simPath}`)
     faults['sim'] = await faultsOf(page)
     const heading = await page.locator('main h1').textContent()
     await page.getByRole('button', { name: 'Sign out' }).click()
-    await page.goto(`${url}${simPath}`)
+    await page.goto(`${shown.url}${simPath}`)
 
     expect({ faults, said }).toEqual({ faults: { door: [], tenants: [], overview: [], sims: [], sim: [] }, said: [] })
     expect(heading).toContain('w'.repeat(128))
@@ -109,7 +91,7 @@ describe.runIf(requireProgram(await isExecutable(CHROMIUM), 'chromium', SUITE))(
 
   test.each(SCREENS)('shows alerts, and acts on them: %s, %i wide', async (colorScheme, width) => {
     const { page, said } = await openPage(colorScheme, width)
-    await signIn(page)
+    await signIn(page, harness.operatorKey)
     const faults: string[] = []
     const paths = [
       `/t/${harness.tenant.id}/alerts`,
@@ -121,7 +103,7 @@ describe.runIf(requireProgram(await isExecutable(CHROMIUM), 'chromium', SUITE))(
       `${alertPath}/silence`,
     ]
     for (const path of paths) {
-      await page.goto(`${url}${path}`)
+      await page.goto(`${shown.url}${path}`)
       faults.push(...(await faultsOf(page)))
     }
     await page.getByLabel('For how long').selectOption('1 hour')

@@ -1,2 +1,41 @@
+/** Chromium, on a console that listens. */
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll } from 'vitest'
+import { buildConsole } from '../../../console/main.ts'
+import { isExecutable } from '../../../stack/downloads.ts'
+import { requireProgram } from '../../setup/requirements.ts'
+import { type Harness, startedApi } from '../harness.ts'
+
 /** Where Debian has it. */
-export const CHROMIUM = '/usr/bin/chromium'
+const CHROMIUM = '/usr/bin/chromium'
+
+export const hasChromium = async (suite: string): Promise<boolean> =>
+  requireProgram(await isExecutable(CHROMIUM), 'chromium', suite)
+
+interface Shown {
+  browser: Browser
+  /** Of the console, without a trailing slash. */
+  url: string
+}
+
+export function useChromium(harness: Harness): Shown {
+  const made = {} as Shown
+  const closing: (() => Promise<unknown>)[] = []
+  beforeAll(async () => {
+    const api = await startedApi(harness, { console: { host: '127.0.0.1', port: 0, build: buildConsole } })
+    closing.push(api.close)
+    const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
+    closing.push(() => browser.close())
+    Object.assign(made, { browser, url: api.consoleUrl ?? '' })
+  })
+  afterAll(async () => {
+    for (const close of closing.reverse()) await close()
+  })
+  return made
+}
+
+/** Signs in at the door, where the page is. */
+export async function signIn(page: Page, key: string): Promise<void> {
+  await page.getByLabel('API key').fill(key)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}

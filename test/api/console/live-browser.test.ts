@@ -1,43 +1,29 @@
 /** A page that keeps itself up to date, in Chromium: what a person does stays. */
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { buildConsole } from '../../../console/main.ts'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { grouped } from '../../../console/parts/marks.ts'
-import { isExecutable } from '../../../stack/downloads.ts'
-import { requireProgram } from '../../setup/requirements.ts'
-import { anActiveSim, aPool, aSim, startedApi, times, useHarness } from '../harness.ts'
-import { CHROMIUM } from './chromium.ts'
+import { anActiveSim, aPool, aSim, times, useHarness } from '../harness.ts'
+import { hasChromium, signIn, useChromium } from './chromium.ts'
 
 const SUITE = 'a live page in a browser'
 const harness = useHarness()
 
-describe.runIf(requireProgram(await isExecutable(CHROMIUM), 'chromium', SUITE))(SUITE, () => {
-  const closing: (() => Promise<unknown>)[] = []
-  let browser: Browser
-  let url: string
+describe.runIf(await hasChromium(SUITE))(SUITE, () => {
+  const shown = useChromium(harness)
   let tenant: string
   beforeAll(async () => {
-    const api = await startedApi(harness, { console: { host: '127.0.0.1', port: 0, build: buildConsole } })
-    closing.push(api.close)
-    url = api.consoleUrl ?? ''
-    tenant = `${url}/t/${harness.tenant.id}`
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
-    closing.push(() => browser.close())
+    tenant = `${shown.url}/t/${harness.tenant.id}`
     await aPool(harness.tenant, { name: 'Meters' })
     await times(40, () => aSim(harness.tenant, { tag: 'stock' }))
-  })
-  afterAll(async () => {
-    for (const close of closing.reverse()) await close()
   })
 
   /** A signed-in page, whose time the test moves. */
   async function openPage(path: string): Promise<Page> {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 600 } })
+    const context = await shown.browser.newContext({ viewport: { width: 1280, height: 600 } })
     onTestFinished(() => context.close())
     const page = await context.newPage()
-    await page.goto(url)
-    await page.getByLabel('API key').fill(harness.operatorKey)
-    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.goto(shown.url)
+    await signIn(page, harness.operatorKey)
     await page.clock.install()
     await page.goto(path)
     await page.getByText('Live', { exact: true }).waitFor()
