@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { namesTag } from '../api/http/etag.ts'
 import type { TenantStatus } from '../domain/watchdog/status.ts'
 import { mustAnswer } from './answers.ts'
-import { callsOf, type Doors } from './calls.ts'
+import { type Calls, callsOf, type Doors } from './calls.ts'
 import type { TenantParams } from './tenant.ts'
 
 const KEPT_MS = 2000
@@ -44,5 +44,4 @@ export function pulseRoutes(app: FastifyInstance, doors: Doors, clock: () => num
   })
 }
 
-const askTag = async ({ inside }: ReturnType<typeof callsOf>): Promise<string> =>
-  tagOf(await mustAnswer(inside.GET('/internal/status')))
+const askTag = async ({ inside }: Calls): Promise<string> => tagOf(await mustAnswer(inside.GET('/internal/status')))

@@ -51,7 +51,7 @@ function offer(fresh, before, after) {
 }
 
 function morph(fresh) {
-  Idiomorph.morph(main, fresh.innerHTML, { morphStyle: 'innerHTML', ignoreActiveValue: true, callbacks })
+  Idiomorph.morph(main, fresh.innerHTML, { morphStyle: 'innerHTML', callbacks })
   say('Live')
 }
 

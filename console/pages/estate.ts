@@ -29,7 +29,7 @@ export function estateRoutes(app: FastifyInstance, doors: Doors): void {
       if (only !== undefined && pagination.totalItems === 1 && search === undefined)
         return reply.redirect(tenantPath(only.id), 303)
       const more = pagination.hasNextPage ? pageLink(page + 1, search) : undefined
-      return sendPage(reply, { title: 'Tenants', main: estate(data, pagination.totalItems, search, more), session })
+      return sendPage(reply, { title: 'Tenants', main: estate(data, pagination.totalItems, search, more) })
     },
   )
 }

@@ -28,7 +28,7 @@ export const doorRoutes: FastifyPluginAsync<DoorOptions> = async (app, { session
     { config: { isOpen: true }, schema: { querystring: Next } },
     async (request, reply) => {
       const next = ownPath(request.query.next)
-      return request.session === null ? sendDoor(request, reply, next) : reply.redirect(next, 303)
+      return request.session === null ? sendDoor(reply, keyDoor(next)) : reply.redirect(next, 303)
     },
   )
 
@@ -41,11 +41,10 @@ export const doorRoutes: FastifyPluginAsync<DoorOptions> = async (app, { session
   app.get<{ Params: Static<typeof ByLink> }>(
     '/sign-in/:link',
     { config: { isOpen: true }, schema: { params: ByLink } },
-    async (request, reply) => {
-      const { link } = request.params
+    async ({ params: { link } }, reply) => {
       const found = await sessions.findLink(link).catch(refusalIn)
-      if (found instanceof ServiceError) return sendDoor(request, reply.code(401), '/', found.message)
-      return sendPage(reply, { title: 'Sign in', main: doorOfLink(link, found, mayDropCookie(request.headers)) })
+      if (found instanceof ServiceError) return sendDoor(reply.code(401), keyDoor('/', found.message))
+      return sendDoor(reply, linkDoor(link, found))
     },
   )
 
@@ -53,7 +52,7 @@ export const doorRoutes: FastifyPluginAsync<DoorOptions> = async (app, { session
     await useTryLimit(tries, refusalLimit)
     const enter = async (request: FastifyRequest, reply: FastifyReply, next: string, signing: Promise<string>) => {
       const token = await signing.catch(refusalIn)
-      if (token instanceof ServiceError) return sendDoor(request, reply.code(401), next, token.message)
+      if (token instanceof ServiceError) return sendDoor(reply.code(401), keyDoor(next, token.message))
       if (request.session !== null) await sessions.signOut(tokenOf(request), request.session, request.id)
       return setToken(reply, token).redirect(next, 303)
     }
@@ -85,37 +84,40 @@ function refusalIn(error: unknown): ServiceError {
   throw error
 }
 
-const sendDoor = ({ headers }: FastifyRequest, reply: FastifyReply, next: string, fault = ''): Promise<FastifyReply> =>
-  sendPage(reply, { title: 'Sign in', main: door(next, fault, mayDropCookie(headers)) })
+interface Door {
+  /** The path that the form is sent to. */
+  readonly action: string
+  readonly fields: Html
+}
+
+const sendDoor = (reply: FastifyReply, { action, fields }: Door): Promise<FastifyReply> =>
+  sendPage(reply, {
+    title: 'Sign in',
+    session: null,
+    main: html`<form class="door panel" method="post" action="${action}">
+<h1>Sign in</h1>
+${fields}
+<button class="first" type="submit">Sign in</button>
+${mayDropCookie(reply.request.headers) ? INSECURE : ''}
+</form>`,
+  })
 
 const INSECURE = html`<p class="mute">Your browser does not say that this connection is secure. It stays signed in only by
 https, or at 127.0.0.1 on the machine of the service.</p>`
 
 /** The key is never sent back. */
-const door = (
-  next: string,
-  fault: string,
-  isInsecure: boolean,
-): Html => html`<form class="door panel" method="post" action="/sign-in">
-<h1>Sign in</h1>
-<input type="hidden" name="next" value="${next}">
+const keyDoor = (next: string, fault = ''): Door => ({
+  action: '/sign-in',
+  fields: html`<input type="hidden" name="next" value="${next}">
 <input type="text" value="Simherd" autocomplete="username" hidden>
 <label for="key">API key</label>
 <input id="key" name="key" type="password" required autofocus autocomplete="current-password" spellcheck="false"
  aria-describedby="hint"${fault === '' ? '' : html` aria-invalid="true"`}>
 <p id="hint" class="mute">Of an operator, or of your tenant. You act with its rights.</p>
-${fault === '' ? '' : html`<p class="notice critical" role="alert">${icon('critical')} <span>${fault}</span></p>`}
-<button class="first" type="submit">Sign in</button>
-${isInsecure ? INSECURE : ''}
-</form>`
+${fault === '' ? '' : html`<p class="notice critical" role="alert">${icon('critical')} <span>${fault}</span></p>`}`,
+})
 
-const doorOfLink = (
-  link: string,
-  { keyName }: Session,
-  isInsecure: boolean,
-): Html => html`<form class="door panel" method="post" action="/sign-in/${link}">
-<h1>Sign in</h1>
-<p>This link signs you in once, with the rights of the key <bdi>${keyName}</bdi>.</p>
-<button class="first" type="submit">Sign in</button>
-${isInsecure ? INSECURE : ''}
-</form>`
+const linkDoor = (link: string, { keyName }: Session): Door => ({
+  action: `/sign-in/${link}`,
+  fields: html`<p>This link signs you in once, with the rights of the key <bdi>${keyName}</bdi>.</p>`,
+})

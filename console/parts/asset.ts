@@ -1,6 +1,7 @@
 /** Files for browsers. Each has its hash in its name, so it is kept for ever. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { parse } from 'node:path'
 import type { FastifyPluginAsync } from 'fastify'
 import { serveFixed } from '../../api/http/fixed-answer.ts'
 
@@ -10,24 +11,21 @@ interface Asset {
   readonly text: string
 }
 
-function readAsset(
-  name: string,
-  ending: string,
-  type: string,
-  file = new URL(`../assets/${name}.${ending}`, import.meta.url),
-): Asset {
+function readAsset(file: URL, type: string): Asset {
   const text = readFileSync(file, 'utf8')
   const hash = createHash('sha256').update(text).digest('base64url').slice(0, 12)
-  return { path: `/assets/${name}.${hash}.${ending}`, type, text }
+  const { name, ext } = parse(file.pathname)
+  return { path: `/assets/${name}.${hash}${ext}`, type, text }
 }
 
-export const STYLE = readAsset('console', 'css', 'text/css; charset=utf-8')
-export const ICON = readAsset('icon', 'svg', 'image/svg+xml')
+const ASSETS = new URL('../assets/', import.meta.url)
 const SCRIPT = 'text/javascript; charset=utf-8'
+export const STYLE = readAsset(new URL('console.css', ASSETS), 'text/css; charset=utf-8')
+export const ICON = readAsset(new URL('icon.svg', ASSETS), 'image/svg+xml')
 /** In the order in which a page needs them. */
 export const SCRIPTS = [
-  readAsset('idiomorph', 'js', SCRIPT, new URL(import.meta.resolve('idiomorph/dist/idiomorph.min.js'))),
-  readAsset('live', 'js', SCRIPT),
+  readAsset(new URL(import.meta.resolve('idiomorph/dist/idiomorph.min.js')), SCRIPT),
+  readAsset(new URL('live.js', ASSETS), SCRIPT),
 ]
 
 export const assetRoutes: FastifyPluginAsync = async (app) => {

@@ -21,7 +21,6 @@ export async function sendFailure(
   setRefusal(error, request, reply)
   return sendPage(reply, {
     title,
-    session: request.session,
     main: html`<div class="head"><h1>${title}</h1></div>
 <p class="lead">${detail}</p>
 <p class="mute">Request ${request.id}</p>

@@ -83,7 +83,7 @@ export function actRoutes<S>(app: FastifyInstance, doors: Doors, clock: () => nu
     const { calls, tenant } = await callsFor(request, doors)
     const object = await act.read(calls, request.params.id)
     const main = confirmPage(act, request.params, act.confirm(object, clock()), { key: randomUUID() })
-    return sendPage(reply, { title: act.label, main, session: request.session, tenant, current: act.noun })
+    return sendPage(reply, { title: act.label, main, tenant, current: act.noun, isLive: false })
   })
   app.post<{ Params: ActParams; Body: Typed & { readonly key: string } }>(
     path,
@@ -98,7 +98,7 @@ export function actRoutes<S>(app: FastifyInstance, doors: Doors, clock: () => nu
         const error = asServiceError(thrown)
         setRefusal(error, request, reply)
         const main = confirmPage(act, params, act.confirm(object, clock()), sentAgain(body, error), error)
-        return sendPage(reply, { title: act.label, main, session: request.session, tenant, current: act.noun })
+        return sendPage(reply, { title: act.label, main, tenant, current: act.noun, isLive: false })
       }
       return reply.redirect(`${objectPath(act, params)}?done=${act.name}`, 303)
     },

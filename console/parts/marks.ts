@@ -1,5 +1,6 @@
 /** Small parts of pages: states, meters, times, panels. Words of others are isolated, whatever their direction. */
 import { html } from 'hono/html'
+import type { WatchdogLogEntry } from '../../domain/alerts/watchdog-log-entry.ts'
 import { LogLevel, labelOf, SimStatus } from '../../domain/codes.ts'
 import { instant } from '../../domain/local-time.ts'
 import { duration, ofLimit } from '../../domain/quantity.ts'
@@ -89,6 +90,16 @@ export function panelOf<T>(words: PanelWords, part: Part<T>, body: (data: T) => 
   if (part === null) return ''
   return panel(words, 'data' in part ? body(part.data) : html`<p class="missing">Cannot be read. ${part.missing}</p>`)
 }
+
+/** A row of a list of class `log`. @param end a time or a state */
+export const logRow = (mark: Html, words: Html | string, end: Html | string = ''): Html =>
+  html`<li>${mark}<span>${words}</span>${end}</li>`
+
+/** A row for an entry of the watchdog's log. */
+export const entryRow = (
+  { level, message, date }: Pick<WatchdogLogEntry, 'level' | 'message' | 'date'>,
+  now: number,
+): Html => logRow(levelMark(level), html`<bdi>${message}</bdi>`, ago(date, now))
 
 /** Names and values. */
 export const facts = (rows: readonly (readonly [string, Html | string])[]): Html => html`<dl class="facts">

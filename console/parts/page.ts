@@ -16,19 +16,19 @@ interface Page {
   readonly title: string
   /** Has the only `h1`. */
   readonly main: Html
-  /** Null: nobody is signed in. Left out: likewise. */
+  /** Null: it shows no session. Default: the one of its request. */
   readonly session?: Session | null
   readonly tenant?: PageTenant
   /** The path of the page in the navigation; empty for the overview. */
   readonly current?: string
-  /** Whether the page is read again when something has changed. Default: no. */
+  /** Whether a tenant's page is read again when something has changed. Default: yes. */
   readonly isLive?: boolean
 }
 
 export const sendPage = async (reply: FastifyReply, page: Page): Promise<FastifyReply> =>
-  reply.type('text/html; charset=utf-8').send(String(await frame(page)))
+  reply.type('text/html; charset=utf-8').send(String(await frame({ session: reply.request.session, ...page })))
 
-const frame = ({ title, main, session = null, tenant, current, isLive = false }: Page): Html => {
+const frame = ({ title, main, session = null, tenant, current, isLive = true }: Page): Html => {
   // The status, whose version a pulse is, is for operators.
   const pulse = isLive && tenant !== undefined && session?.tenantId === null ? `/t/${tenant.id}/pulse` : undefined
   return html`<!doctype html>

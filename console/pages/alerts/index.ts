@@ -22,9 +22,7 @@ export function alertRoutes(app: FastifyInstance, doors: Doors, clock: () => num
       return sendPage(reply, {
         title: 'Alerts',
         main,
-        session: request.session,
         tenant,
-        isLive: true,
         current: 'alerts',
       })
     },
@@ -39,9 +37,7 @@ export function alertRoutes(app: FastifyInstance, doors: Doors, clock: () => num
       return sendPage(reply, {
         title: alert.rule,
         main,
-        session: request.session,
         tenant,
-        isLive: true,
         current: 'alerts',
       })
     },

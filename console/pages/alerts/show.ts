@@ -11,7 +11,7 @@ import type { Calls } from '../../calls.ts'
 import { actLinks } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import { type IconName, icon } from '../../parts/icon.ts'
-import { ago, facts, instantMark, levelBadge, levelMark, notice, panel, panelOf } from '../../parts/marks.ts'
+import { ago, entryRow, facts, instantMark, levelBadge, logRow, notice, panel, panelOf } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { actsOn, silenceWords } from './acts.ts'
 import { acknowledger, phaseBadge, subjectLink } from './marks.ts'
@@ -109,7 +109,7 @@ const ICONS: Readonly<Partial<Record<Alert['withheld'][number], IconName>>> = {
 
 /** A row: an icon, words, and at the end a time or a state. */
 const line = (name: IconName, words: Html | string, end: Html | string = ''): Html =>
-  html`<li><span class="mark quiet">${icon(name)}</span><span>${words}</span>${end}</li>`
+  logRow(html`<span class="mark quiet">${icon(name)}</span>`, words, end)
 
 /** Shown elsewhere on the page. */
 const SAID: ReadonlySet<Decision['what']> = new Set([...Object.values(SAYS).flat(), 'tells', 'toldBefore'])
@@ -207,7 +207,7 @@ ${beganAt === null ? 'Beginning not logged' : instantMark(beganAt)} – ${endedA
 function log({ followed: { entries } }: Episode, now: number, others: readonly Html[]): Html {
   if (entries.length + others.length === 0) return html`<p class="empty">No entry in the log.</p>`
   return html`<ol class="log">
-${entries.toReversed().map(({ level, message, date }) => html`<li>${levelMark(level)}<span><bdi>${message}</bdi></span>${ago(date, now)}</li>`)}
+${entries.toReversed().map((entry) => entryRow(entry, now))}
 ${others}
 </ol>`
 }
@@ -230,7 +230,7 @@ const RESULTS: Readonly<Record<string, readonly [IconName, string, string]>> = {
 
 const leafLine = ({ result, words }: ExplainedRule['leaves'][number]): Html => {
   const [name, tone, said] = RESULTS[String(result)] ?? ['info', 'quiet', 'Unknown:']
-  return html`<li><span class="mark ${tone}">${icon(name)}<span class="hidden">${said}</span></span><span>${words}</span></li>`
+  return logRow(html`<span class="mark ${tone}">${icon(name)}<span class="hidden">${said}</span></span>`, words)
 }
 
 const SIGNALS: Readonly<Record<string, string>> = {

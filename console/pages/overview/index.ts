@@ -9,6 +9,6 @@ export function overviewRoutes(app: FastifyInstance, doors: Doors, clock: () => 
   app.get<{ Params: TenantParams }>('/t/:tenant', async (request, reply) => {
     const { calls, tenant } = await callsFor(request, doors)
     const main = await overviewPage(calls, tenant, clock())
-    return sendPage(reply, { title: 'Overview', main, session: request.session, tenant, isLive: true, current: '' })
+    return sendPage(reply, { title: 'Overview', main, tenant, current: '' })
   })
 }

@@ -11,7 +11,7 @@ import { dataOf, type Part, tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Html } from '../../parts/html.ts'
 import { icon } from '../../parts/icon.ts'
-import { ago, levelMark, meter, panel, panelOf } from '../../parts/marks.ts'
+import { ago, levelMark, logRow, meter, panel, panelOf } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { readUsage, usageChart } from '../../parts/usage.ts'
 import { linesOf } from './log.ts'
@@ -101,10 +101,14 @@ function needsPanel(path: string, needs: readonly Need[], unread: readonly strin
   ])
 }
 
-const needLine = (path: string, { icon: name, tone, words, detail, path: below, since }: Need, now: number): Html => {
+function needLine(path: string, { icon: name, tone, words, detail, path: below, since }: Need, now: number): Html {
   const title = html`<strong><bdi>${words}</bdi></strong>`
-  return html`<li><span class="mark ${tone}">${icon(name)}</span><span>${below === null ? title : html`<a href="${path}${below}">${title}</a>`}
-${detail === '' ? '' : html`<small><bdi>${detail}</bdi></small>`}</span>${since === null ? '' : ago(since, now)}</li>`
+  return logRow(
+    html`<span class="mark ${tone}">${icon(name)}</span>`,
+    html`${below === null ? title : html`<a href="${path}${below}">${title}</a>`}
+${detail === '' ? '' : html`<small><bdi>${detail}</bdi></small>`}`,
+    since === null ? '' : ago(since, now),
+  )
 }
 
 function figuresPanel({ sims, usage, cycle, feed }: TenantStatus, now: number): Html {
@@ -156,10 +160,10 @@ const logList = (path: string, log: readonly WatchdogLogEntry[], now: number): H
     : html`<ol class="log">
 ${linesOf(log)
   .slice(0, MOST_LINES)
-  .map(
-    ({ entry: { level, message, simId, date }, times }) =>
-      html`<li>${levelMark(level)}<span>${
-        simId === null ? html`<bdi>${message}</bdi>` : html`<a href="${path}/sims/${simId}"><bdi>${message}</bdi></a>`
-      }${times === 1 ? '' : html` <small>${counted(times, 'time')}</small>`}</span>${ago(date, now)}</li>`,
-  )}
+  .map(({ entry: { level, message, simId, date }, times }) => {
+    const words =
+      simId === null ? html`<bdi>${message}</bdi>` : html`<a href="${path}/sims/${simId}"><bdi>${message}</bdi></a>`
+    const often = times === 1 ? '' : html` <small>${counted(times, 'time')}</small>`
+    return logRow(levelMark(level), html`${words}${often}`, ago(date, now))
+  })}
 </ol>`

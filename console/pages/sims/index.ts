@@ -19,7 +19,7 @@ export function simRoutes(app: FastifyInstance, doors: Doors, clock: () => numbe
     async (request, reply) => {
       const { calls, tenant } = await callsFor(request, doors)
       const main = await simsPage(calls, tenant, request.query, clock())
-      return sendPage(reply, { title: 'SIMs', main, session: request.session, tenant, isLive: true, current: 'sims' })
+      return sendPage(reply, { title: 'SIMs', main, tenant, current: 'sims' })
     },
   )
   app.get<{ Params: Static<typeof SimPath>; Querystring: Done }>(
@@ -33,7 +33,7 @@ export function simRoutes(app: FastifyInstance, doors: Doors, clock: () => numbe
       const said = doneNotice(request, actsOn(sim))
       const main = await simPage(calls, tenant, sim, { now: clock(), said })
       const title = sim.tag || sim.iccid
-      return sendPage(reply, { title, main, session: request.session, tenant, isLive: true, current: 'sims' })
+      return sendPage(reply, { title, main, tenant, current: 'sims' })
     },
   )
   for (const act of SIM_ACTS) actRoutes(app, doors, clock, act)

@@ -13,7 +13,18 @@ import type { Calls } from '../../calls.ts'
 import { actLinks } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import { icon } from '../../parts/icon.ts'
-import { ago, facts, grouped, levelMark, meter, panel, panelOf, statusBadge } from '../../parts/marks.ts'
+import {
+  ago,
+  entryRow,
+  facts,
+  grouped,
+  levelMark,
+  logRow,
+  meter,
+  panel,
+  panelOf,
+  statusBadge,
+} from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { readUsage, runningCycleIn, usageChart } from '../../parts/usage.ts'
 import { phaseBadge } from '../alerts/marks.ts'
@@ -71,12 +82,11 @@ const alertList = (tenantId: string, alerts: readonly Alert[], now: number): Htm
   alerts.length === 0
     ? html`<p class="empty">No alert.</p>`
     : html`<ul class="log">
-${alerts.map(
-  (
-    alert,
-  ) => html`<li>${levelMark(alert.level)}<span><a href="/t/${tenantId}/alerts/${alert.id}"><bdi>${alert.message ?? alert.rule}</bdi></a>
-<small>${phaseBadge(alert)} <bdi>${alert.rule}</bdi></small></span>${ago(alert.since, now)}</li>`,
-)}
+${alerts.map((alert) => {
+  const words = html`<a href="/t/${tenantId}/alerts/${alert.id}"><bdi>${alert.message ?? alert.rule}</bdi></a>
+<small>${phaseBadge(alert)} <bdi>${alert.rule}</bdi></small>`
+  return logRow(levelMark(alert.level), words, ago(alert.since, now))
+})}
 </ul>`
 
 /** Why it is suspended, and how it comes back. */
@@ -149,7 +159,5 @@ const entries = (log: readonly WatchdogLogEntry[], now: number): Html =>
   log.length === 0
     ? html`<p class="empty">No entry in the watchdog's log.</p>`
     : html`<ol class="log">
-${log.map(
-  ({ level, message, date }) => html`<li>${levelMark(level)}<span><bdi>${message}</bdi></span>${ago(date, now)}</li>`,
-)}
+${log.map((entry) => entryRow(entry, now))}
 </ol>`
