@@ -48,7 +48,7 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
     })
     const calls = spies.reduce((sum, { mock }) => sum + mock.calls.length, 0)
     for (const spy of spies) spy.mockRestore()
-    const statements = sent.filter((text) => !AROUND.test(text))
+    const statements = sent.filter(({ text }) => !AROUND.test(text))
 
     expect(page.status).toBe(200)
     expect(calls).toBeGreaterThan(0)

@@ -1,9 +1,9 @@
 /** How many tickets a tenant may have open, so that one tenant leaves the carrier room for the others. */
 import { CompiledQuery, sql } from 'kysely'
-import pg from 'pg'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openTicket } from '../../../service/tickets/open-ticket.ts'
 import { inTenant } from '../../../store/tenancy.ts'
+import { statementsIn } from '../../setup/count-statements.ts'
 import { anActiveSim, aTenant, type Tenant, times, useHarness } from '../harness.ts'
 
 const harness = useHarness({ ticketQuota: { perSim: 6, smsPerSim: 2, perTenant: 10 } })
@@ -107,15 +107,13 @@ describe('the ticket quota of a tenant', () => {
       select gen_random_uuid(), ${tenant.id}, ${simId}, 4, 2, now(), '{"by": "user"}', now(), now(), true
         from generate_series(1, 20000)`.execute(harness.root)
     await sql`vacuum analyze tickets`.execute(harness.root)
-    const query = vi.spyOn(pg.Client.prototype, 'query')
-    onTestFinished(() => query.mockRestore())
+    const statements = await statementsIn(async () => {
+      expect((await refresh(tenant, simId)).status).toBe(200)
+    })
 
-    expect((await refresh(tenant, simId)).status).toBe(200)
-
-    const statements = query.mock.calls as unknown as [text: string, values: unknown[]][]
-    const counting = statements.filter(([text]) => /from tickets\s+where .*counts/.test(text))
+    const counting = statements.filter(({ text }) => /from tickets\s+where .*counts/.test(text))
     expect(counting).toHaveLength(1)
-    const [[text, values] = ['', []]] = counting
+    const [{ text, values } = { text: '', values: [] }] = counting
     const { rows } = await inTenant(harness.store, tenant.id, (tx) =>
       tx.q.executeQuery<Record<string, string>>(CompiledQuery.raw(`explain ${text}`, values)),
     )

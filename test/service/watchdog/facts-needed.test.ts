@@ -1,8 +1,7 @@
 /** What an evaluation reads: it decides and says the same by the facts that are needed as by all of them, and reads less. */
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import pg from 'pg'
-import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import { MB } from '../../../domain/units.ts'
 import { SUBJECT_KINDS, type Subject, type SubjectKind } from '../../../domain/watchdog/subject.ts'
@@ -20,6 +19,7 @@ import { readBatch, readSituation, readSubjects } from '../../../service/watchdo
 import { writeDecisions } from '../../../service/watchdog/write-decisions.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 import { cases } from '../../setup/cases.ts'
+import { statementsIn } from '../../setup/count-statements.ts'
 import { aStore } from '../../setup/estate.ts'
 import { aFile, examplesOf, leaf } from '../../unit/rules/samples.ts'
 import { aHarness, evaluationOptions } from '../harness.ts'
@@ -209,8 +209,6 @@ test('a fact alone is read as it is beside all others', async () => {
 
 test('rules that neither decide by windows nor tell them read no usage records', async () => {
   const { asTenant, tenantId, subjects } = await anEstate([{ sim: 0, hoursAgo: 1, mb: 60, smsCount: 0 }])
-  const spy = vi.spyOn(pg.Client.prototype, 'query')
-  onTestFinished(() => spy.mockRestore())
   const readBy = async (message: string, fact: string) => {
     const on = { subject: 'sim', conditions: { all: [leaf(fact, 'greaterThan', 5)] } }
     const { text } = aFile({ ...on, examples: examplesOf({ [fact]: 6 }, { [fact]: 5 }) }, { message, actions: ['log'] })
@@ -218,11 +216,11 @@ test('rules that neither decide by windows nor tell them read no usage records',
     expect(faults).toEqual([])
     const inForce = compiledRules({ version: 1, activatedAt: null, rules, refused: null })
     const options = { ...evaluationOptions(), rules: async () => inForce }
-    spy.mockClear()
-    await asTenant((tx) => lookAt(tx, subjects, options))
-    await evaluateAll({ store, options, tenantId }, subjects)
-    const texts = spy.mock.calls.map(([query]: readonly unknown[]) => JSON.stringify(query))
-    return texts.filter((sent) => /usage_records|usage_buckets/.test(sent)).length
+    const sent = await statementsIn(async () => {
+      await asTenant((tx) => lookAt(tx, subjects, options))
+      await evaluateAll({ store, options, tenantId }, subjects)
+    })
+    return sent.filter(({ text }) => /usage_records|usage_buckets/.test(text)).length
   }
 
   expect(await readBy('SIM {{iccid}}', 'usageMB')).toBe(0)

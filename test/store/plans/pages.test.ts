@@ -1,13 +1,13 @@
 /** A page of a streamed list costs a page, also in a database without any statistics, as an installation's first hour has. */
 import { CompiledQuery, sql } from 'kysely'
-import pg from 'pg'
-import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { listLog } from '../../../service/alerts/rows/log.ts'
 import { listPoolSims, listSims } from '../../../service/sims/rows/sim-reads.ts'
 import { listTickets } from '../../../service/tickets/rows/tickets.ts'
 import { listEvents } from '../../../store/events.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { anIccid, aPool, useHarness } from '../../api/harness.ts'
+import { statementsIn } from '../../setup/count-statements.ts'
 
 const harness = useHarness()
 const MANY = 10_000
@@ -35,14 +35,7 @@ test.each([
   ['sims', () => listSims(harness.store, harness.tenant.id, {})],
   ['sims of a pool', () => listPoolSims(harness.store, harness.tenant.id, poolId)],
 ])('%s: a page is read in the order of an index', async (name, list) => {
-  const query = vi.spyOn(pg.Client.prototype, 'query')
-  onTestFinished(() => query.mockRestore())
-  await list().next()
-  const asked = query.mock.calls.map(([text, values]: unknown[]) => ({
-    text: String(text),
-    values: values as unknown[],
-  }))
-  query.mockRestore()
+  const asked = await statementsIn(() => list().next())
   const { text, values } = asked.find((one) => one.text.includes(`from ${name.split(' ')[0]}`)) ?? {
     text: '',
     values: [],
