@@ -36,6 +36,8 @@ export function useChromium(harness: Harness): Shown {
 
 /** Signs in at the door, where the page is. */
 export async function signIn(page: Page, key: string): Promise<void> {
+  // Chromium complains if a field has the focus before it gives the focus to the one that the page names.
+  await page.locator('[autofocus]:focus').waitFor()
   await page.getByLabel('API key').fill(key)
   await page.getByRole('button', { name: 'Sign in' }).click()
 }
