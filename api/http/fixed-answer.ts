@@ -36,11 +36,12 @@ export function once<T>(make: () => Promise<T>): () => Promise<T> {
  */
 export function serveFixed(
   type: string,
-  make: () => string | Promise<string>,
+  make: () => string | Buffer | Promise<string>,
   cacheControl = `public, max-age=${MAX_AGE}`,
 ) {
   const plain = once(async () => {
-    const bytes = Buffer.from(await make())
+    const made = await make()
+    const bytes = typeof made === 'string' ? Buffer.from(made) : made
     return { bytes, digest: createHash('sha256').update(bytes).digest('base64url').slice(0, 16) }
   })
   const bodies = {
