@@ -1,6 +1,7 @@
-/** The pages in Chromium: accessible, quiet, and no wider than the window. */
+/** The pages in Chromium: valid, accessible, quiet, and no wider than the window, however they are shown. */
 import { readFile } from 'node:fs/promises'
-import type { Page } from 'playwright-core'
+import { HtmlValidate } from 'html-validate'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { recordUsage } from '../../service/record-usage.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
@@ -9,6 +10,8 @@ import { hasChromium, signIn, useChromium } from './chromium.ts'
 
 const SUITE = 'the console in a browser'
 const harness = useHarness()
+
+const standard = new HtmlValidate({ extends: ['html-validate:standard'] })
 
 /** Evaluated in the page: findings of axe, a width beyond the window's, and tables that their panel cuts off. */
 const FAULTS = `(async () => {
@@ -44,31 +47,36 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     const silence = { simId: id, lasts: 'P1D', reason: 'y'.repeat(500) }
     await harness.tenant.inside('POST', '/internal/silences', silence)
   })
-  /** What is wrong with a page. DevTools evaluate it, whatever the policy of the page. */
+  /** What is wrong with a page, as sent and as shown. DevTools evaluate, whatever the policy of the page. */
   async function faultsOf(page: Page): Promise<string[]> {
     await page.evaluate(axe)
-    return page.evaluate(FAULTS)
+    const sent = await page.evaluate<string>('fetch(location.href).then((answer) => answer.text())')
+    const { results } = await standard.validateString(sent)
+    const invalid = results.flatMap(({ messages }) => messages.map(({ message, line }) => `line ${line}: ${message}`))
+    return [...invalid, ...(await page.evaluate<string[]>(FAULTS))]
   }
 
-  const SCREENS = [
-    ['light', 1280],
-    ['dark', 360],
-  ] as const
-
-  /** A page of a new context, and what its console says. */
-  async function openPage(colorScheme: 'light' | 'dark', width: number) {
-    const context = await shown.browser.newContext({ colorScheme, viewport: { width, height: 800 } })
+  /** A page of a new context, and what it should not do: speak in its console, ask others. */
+  async function openPage(shownAs: BrowserContextOptions) {
+    const context = await shown.browser.newContext(shownAs)
     onTestFinished(() => context.close())
     const page = await context.newPage()
     const said: string[] = []
     page.on('console', (message) => said.push(message.text()))
     page.on('pageerror', ({ message }) => said.push(message))
+    page.on('request', (request) => request.url().startsWith(`${shown.url}/`) || said.push(`asked ${request.url()}`))
     await page.goto(shown.url)
     return { page, said }
   }
 
-  test.each(SCREENS)('signs in and shows the overview and SIMs: %s, %i wide', async (colorScheme, width) => {
-    const { page, said } = await openPage(colorScheme, width)
+  const sized = (width: number) => ({ width, height: 800 })
+  const SCREENS: readonly (readonly [string, BrowserContextOptions])[] = [
+    ['light, 1280 wide', { colorScheme: 'light', viewport: sized(1280) }],
+    ['dark, 360 wide', { colorScheme: 'dark', viewport: sized(360) }],
+  ]
+
+  test.each(SCREENS)('signs in and shows the overview and SIMs: %s', async (_, shownAs) => {
+    const { page, said } = await openPage(shownAs)
     const faults: Record<string, readonly string[]> = {}
 
     faults['door'] = await faultsOf(page)
@@ -89,8 +97,8 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     expect(await page.getByLabel('API key').isVisible()).toBe(true)
   })
 
-  test.each(SCREENS)('shows alerts, and acts on them: %s, %i wide', async (colorScheme, width) => {
-    const { page, said } = await openPage(colorScheme, width)
+  test.each(SCREENS)('shows alerts, and acts on them: %s', async (_, shownAs) => {
+    const { page, said } = await openPage(shownAs)
     await signIn(page, harness.operatorKey)
     const faults: string[] = []
     const paths = [
@@ -114,5 +122,38 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     expect({ faults, said }).toEqual({ faults: [], said: [] })
     expect(await page.locator('main').getByRole('status').textContent()).toContain('It is silenced')
     expect(await page.getByText('The meter is replaced').first().isVisible()).toBe(true)
+  })
+
+  test('loses nothing in forced colours, with text of 200 %, or enlarged to 200 %', async () => {
+    const { page, said } = await openPage({ viewport: sized(1280) })
+    await signIn(page, harness.operatorKey)
+    const faults: Record<string, string[]> = { forced: [], text: [], enlarged: [] }
+    for (const path of [`/t/${harness.tenant.id}`, `/t/${harness.tenant.id}/sims`, simPath, alertPath]) {
+      await page.goto(`${shown.url}${path}`)
+      await page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' })
+      faults['forced']?.push(...(await faultsOf(page)))
+      await page.emulateMedia({ forcedColors: 'none' })
+      await page.evaluate(`document.documentElement.style.fontSize = '200%'`)
+      faults['text']?.push(...(await faultsOf(page)))
+      await page.evaluate(`document.documentElement.style.fontSize = ''`)
+      await page.setViewportSize(sized(640))
+      faults['enlarged']?.push(...(await faultsOf(page)))
+      await page.setViewportSize(sized(1280))
+    }
+
+    expect({ faults, said }).toEqual({ faults: { forced: [], text: [], enlarged: [] }, said: [] })
+  })
+
+  test('prints what it shows, without what is for clicking', async () => {
+    const { page } = await openPage({ colorScheme: 'dark', viewport: sized(1280) })
+    await signIn(page, harness.operatorKey)
+    await page.goto(`${shown.url}${simPath}`)
+    await page.emulateMedia({ media: 'print' })
+    await page.setViewportSize(sized(700))
+
+    expect(await page.getByRole('heading').allTextContents()).toContain('Identity')
+    expect(await page.getByRole('button').or(page.getByRole('navigation')).count()).toBe(0)
+    expect(await page.evaluate('getComputedStyle(document.body).colorScheme')).toBe('light')
+    expect(await faultsOf(page)).toEqual([])
   })
 })
