@@ -58,7 +58,7 @@ create table alerts (
   constraint alerts_pkey PRIMARY KEY (tenant_id, rule, subject_kind, subject_id, scope),
   constraint alerts_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3, 4])))
 ) with (autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
-CREATE INDEX alerts_held ON public.alerts USING btree (tenant_id, ((state #>> '{guard,hold}'::text[]))) WHERE ((state #>> '{guard,is}'::text[]) = 'held'::text);
+CREATE INDEX alerts_held ON public.alerts USING btree (tenant_id, ((state #>> '{guard,hold}'::text[])), id) WHERE ((state #>> '{guard,is}'::text[]) = 'held'::text);
 CREATE UNIQUE INDEX alerts_id ON public.alerts USING btree (tenant_id, id);
 CREATE INDEX alerts_not_ended ON public.alerts USING btree (tenant_id, id) WHERE ((state ->> 'phase'::text) = ANY (ARRAY['pending'::text, 'firing'::text, 'recovering'::text]));
 CREATE INDEX alerts_not_ended_of_rule ON public.alerts USING btree (tenant_id, rule, id) WHERE (firing OR ((state ->> 'phase'::text) = 'pending'::text));

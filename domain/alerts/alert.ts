@@ -165,6 +165,7 @@ export const AlertQuery = Type.Object({
   tagId: Type.Optional(Id('The tag itself, without its SIMs')),
   acknowledged: Type.Optional(Type.Boolean({ description: 'Whether a person has acknowledged it' })),
   withheld: Type.Optional(Type.Boolean({ description: 'Whether actions of its rule are withheld' })),
+  holdId: Type.Optional(Id('The hold of the guard in which it waits')),
   ended: Type.Optional(
     Type.Boolean({ description: 'true: alerts that have ended, of any cycle. Default: those that have not' }),
   ),

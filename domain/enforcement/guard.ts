@@ -87,6 +87,7 @@ export const Hold = strictObject({
   allowed: Count('Number permitted in an hour by the settings'),
   waiting: Count('SIMs, or subjects of alerts, waiting for the decision; after it: the decided ones'),
   openedAt: Instant('Time when the hold was opened'),
+  lapsesAt: Instant('End of its billing cycle, when it lapses without a decision'),
   decidedAt: nullable(Instant('Time of the release or discard')),
   decidedBy: nullable(Text('Id of the API key that decided', '6a34354728b4')),
   decidedByName: KeyName,

@@ -9,7 +9,7 @@ import { insertEvent } from '../../store/events.ts'
 import { insertLogEntries } from '../../store/log.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { lockAlerts } from '../alerts/rows/alerts.ts'
-import { countWaiting, forgetCounts, heldIn, lockHold, markDecided, markWaitingDue } from './rows/guard.ts'
+import { countWaiting, forgetCounts, heldIn, lockHold, markDecided, markWaitingDue, noHold } from './rows/guard.ts'
 import { answerHeld, heldBy, lockGuard } from './rows/permits.ts'
 
 const DECISIONS = {
@@ -46,7 +46,7 @@ export async function decideHold(
   if ((await heldIn(tx, holdId)) === 'alerts') await lockAlerts(tx)
   await lockGuard(tx)
   const hold = await lockHold(tx, holdId)
-  if (hold === undefined) throw new ServiceError('hold_not_found', `There is no hold ${holdId}.`)
+  if (hold === undefined) throw noHold(holdId)
   const lapsed = hold.state === 'held' && tx.now >= hold.cycleEndsAt
   if (lapsed || (hold.state !== 'held' && hold.state !== decision)) {
     const why = lapsed ? `has lapsed with cycle ${hold.cycleKey}` : `was ${hold.state} before`

@@ -976,7 +976,7 @@ create table alerts (
   explanation jsonb not null,                               -- comparisons of its rule
   primary key (tenant_id, rule, subject_kind, subject_id, scope)
 ) with (autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
-create index alerts_held on alerts (tenant_id, ((state #>> '{guard,hold}'))) where state #>> '{guard,is}' = 'held';
+create index alerts_held on alerts (tenant_id, ((state #>> '{guard,hold}')), id) where state #>> '{guard,is}' = 'held';
 create unique index alerts_id on alerts (tenant_id, id);
 create index alerts_not_ended on alerts (tenant_id, id)
   where (state ->> 'phase' in ('pending', 'firing', 'recovering'));

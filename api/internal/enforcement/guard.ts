@@ -8,14 +8,16 @@ import {
   PermitRequest,
   PermitResponse,
 } from '../../../domain/enforcement/guard.ts'
-import { pageOf } from '../../../domain/page.ts'
+import { PageQuery, pageOf } from '../../../domain/page.ts'
 import { Id, strictObject } from '../../../domain/schema.ts'
+import { SimSummary } from '../../../domain/sims/sim.ts'
 import { ArmRequest } from '../../../domain/workflows/workflow.ts'
 import { armSims } from '../../../service/enforcement/arm-sims.ts'
 import { askPermits } from '../../../service/enforcement/ask-permits.ts'
 import { changeEnforcement } from '../../../service/enforcement/change-enforcement.ts'
 import { decideHold } from '../../../service/enforcement/decide-hold.ts'
-import { pageOfHolds, readEnforcementSettings } from '../../../service/enforcement/rows/guard.ts'
+import { pageOfHeldSims } from '../../../service/enforcement/page-of-held-sims.ts'
+import { pageOfHolds, readEnforcementSettings, readHold } from '../../../service/enforcement/rows/guard.ts'
 import { readsUsage } from '../../../service/rules/rules-in-force.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
 
@@ -57,6 +59,26 @@ export const guardRoutes = [
     query: HoldQuery,
     response: { 200: pageOf(Hold) },
     read: (tx, { query }) => pageOfHolds(tx, query),
+  }),
+  route('GET', '/enforcement/holds/:id', {
+    operationId: 'getHold',
+    summary: 'A hold of the guard',
+    problems: ['hold_not_found'],
+    params: HoldParams,
+    response: { 200: Hold },
+    read: (tx, { params }) => readHold(tx, params.id),
+  }),
+  route('GET', '/enforcement/holds/:id/sims', {
+    operationId: 'listHeldSims',
+    summary:
+      'SIMs of a hold of suspensions, in the order in which they were held; with their usage in the running cycle',
+    description:
+      'Those that wait; after a decision, those decided about. Alerts of a hold: `GET /internal/alerts?holdId=`.',
+    problems: ['hold_not_found'],
+    params: HoldParams,
+    query: PageQuery,
+    response: { 200: pageOf(SimSummary) },
+    read: (tx, { params, query }) => pageOfHeldSims(tx, params.id, query),
   }),
   ...(
     [

@@ -34,7 +34,10 @@ export interface StepRange {
 }
 
 export interface AlertFilter
-  extends Pick<AlertQuery, 'rule' | 'phase' | 'simId' | 'poolId' | 'tagId' | 'acknowledged' | 'withheld' | 'ended'> {
+  extends Pick<
+    AlertQuery,
+    'rule' | 'phase' | 'simId' | 'poolId' | 'tagId' | 'acknowledged' | 'withheld' | 'holdId' | 'ended'
+  > {
   /** Of open alerts, those of other cycles are left out. */
   readonly cycleKey: string
   /** Null: any. */
@@ -85,8 +88,12 @@ const orNothing = <T>(value: T | undefined, condition: (value: T) => RawBuilder<
 
 const has = (field: string) => (isWanted: boolean) => sql`(state -> ${field} is not null) = ${isWanted}`
 
+/** Written like the condition of its index. */
+const waitsIn = (holdId: number) => sql`
+  state #>> '{guard,is}' = 'held' and state #>> '{guard,hold}' = ${String(holdId)}`
+
 /** The alerts that a filter begins with: each way is walked by an index, newest first. */
-function source({ rule, simId, poolId, tagId, ended = false }: AlertFilter): RawBuilder<unknown> {
+function source({ rule, simId, poolId, tagId, holdId, ended = false }: AlertFilter): RawBuilder<unknown> {
   const ofSubject = (kind: SubjectKind, id: number | undefined) =>
     orNothing(id, (value) => sql`subject_kind = ${SUBJECT_CODES[kind]} and subject_id = ${value}`)
   if (simId !== undefined || poolId !== undefined || tagId !== undefined)
@@ -94,17 +101,19 @@ function source({ rule, simId, poolId, tagId, ended = false }: AlertFilter): Raw
                  where tenant_id = ${mine} ${ofSubject('sim', simId)} ${ofSubject('pool', poolId)}
                    ${ofSubject('tag', tagId)} offset 0) o
                  where ${ended} <> (${isOpen}) ${orNothing(rule, (value) => sql`rule = ${value}`)}`
+  if (holdId !== undefined) return sql`alerts where tenant_id = ${mine} and ${waitsIn(holdId)}`
   if (ended) return sql`alerts where tenant_id = ${mine}`
   if (rule === undefined) return sql`alerts where tenant_id = ${mine} and ${isOpen}`
   return sql`alerts where tenant_id = ${mine} and (firing or state ->> 'phase' = 'pending') and rule = ${rule}`
 }
 
-const fits = ({ rule, phase, acknowledged, withheld, ended = false, cycleKey, steps }: AlertFilter) => sql`
+const fits = ({ rule, phase, acknowledged, withheld, holdId, ended = false, cycleKey, steps }: AlertFilter) => sql`
   ${ended ? sql`state ->> 'phase' = 'resolved'` : sql`scope in (${cycleKey}, '')`}
   ${orNothing(rule, (value) => sql`rule = ${value}`)}
   ${orNothing(phase, (value) => sql`state ->> 'phase' = ${value}`)}
   ${orNothing(acknowledged, has('acknowledged'))}
   ${orNothing(withheld, has('withheld'))}
+  ${orNothing(holdId, waitsIn)}
   ${orNothing(
     steps ?? undefined,
     ({ ranges, others }) => sql`(

@@ -11,6 +11,7 @@ import type {
   HoldState,
   HoldSubject,
 } from '../../../domain/enforcement/guard.ts'
+import { ServiceError } from '../../../domain/errors.ts'
 import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import { insertedId } from '../../../store/inserted-id.ts'
 import { keyName } from '../../../store/key-name.ts'
@@ -117,44 +118,62 @@ export async function markWaitingDue(tx: TenantTx, id: number): Promise<void> {
   tx.enqueue({ queue: 'evaluate' })
 }
 
-interface ListedHold extends Omit<Hold, 'openedAt' | 'decidedAt'> {
+interface ListedHold extends Omit<Hold, 'openedAt' | 'decidedAt' | 'lapsesAt'> {
   readonly openedAt: Date
+  readonly lapsesAt: Date
   readonly decidedAt: Date | null
 }
 
-/** Reads a page of the holds, newest first. An open hold of an ended cycle is shown as `lapsed`. */
+/** A hold as in lists. An open hold of an ended cycle is shown as `lapsed`. */
+const shownState = (tx: TenantTx) =>
+  sql`case when h.state = 'held' and h.cycle_ends_at <= ${tx.now} then 'lapsed' else h.state end`
+const columns = (tx: TenantTx) => sql`
+  h.id, h.what, h.rule, h.rule_version as "ruleVersion", h.pool_id as "poolId", h.cycle_key as cycle,
+  h.cycle_ends_at as "lapsesAt", ${shownState(tx)} as state, h.suspended, h.allowed, h.opened_at as "openedAt",
+  h.decided_at as "decidedAt", h.decided_by as "decidedBy", ${keyName(sql`'key:' || h.decided_by`)} as "decidedByName",
+  case when h.what = 'suspensions' then
+    (select count(*)::integer from guard_permits p
+      where p.hold_id = h.id and (p.state <> 'held' or p.over_at is null))
+  when h.decided_at is not null then coalesce(h.subjects, 0)
+  else
+    (select count(*)::integer from alerts a
+      where a.tenant_id = h.tenant_id and a.state #>> '{guard,is}' = 'held'
+        and a.state #>> '{guard,hold}' = h.id::text and a.state ->> 'phase' = 'firing')
+  end as waiting`
+
+const toHold = ({ openedAt, decidedAt, lapsesAt, ...row }: ListedHold): Hold => ({
+  ...row,
+  openedAt: openedAt.toISOString(),
+  decidedAt: decidedAt?.toISOString() ?? null,
+  lapsesAt: lapsesAt.toISOString(),
+})
+
+/** Reads a page of the holds, newest first. */
 export async function pageOfHolds(tx: TenantTx, query: HoldQuery): Promise<Page<Hold>> {
   const page = pageRequest(query)
-  const state = sql`case when h.state = 'held' and h.cycle_ends_at <= ${tx.now} then 'lapsed' else h.state end`
+  const ofState = query.state === undefined ? sql`` : sql`and ${shownState(tx)} = ${query.state}`
   const { rows, totalItems } = await readPage<ListedHold>(
     tx,
     {
-      columns: sql`h.id, h.what, h.rule, h.rule_version as "ruleVersion", h.pool_id as "poolId", h.cycle_key as cycle,
-                   ${state} as state, h.suspended, h.allowed, h.opened_at as "openedAt", h.decided_at as "decidedAt",
-                   h.decided_by as "decidedBy", ${keyName(sql`'key:' || h.decided_by`)} as "decidedByName",
-                   case when h.what = 'suspensions' then
-                     (select count(*)::integer from guard_permits p
-                       where p.hold_id = h.id and (p.state <> 'held' or p.over_at is null))
-                   when h.decided_at is not null then coalesce(h.subjects, 0)
-                   else
-                     (select count(*)::integer from alerts a
-                       where a.tenant_id = h.tenant_id and a.state #>> '{guard,is}' = 'held'
-                         and a.state #>> '{guard,hold}' = h.id::text and a.state ->> 'phase' = 'firing')
-                   end as waiting`,
-      from: sql`
-        from guard_holds h
-       where h.tenant_id = ${tx.tenantId} ${query.state === undefined ? sql`` : sql`and ${state} = ${query.state}`}`,
+      columns: columns(tx),
+      from: sql`from guard_holds h where h.tenant_id = ${tx.tenantId} ${ofState}`,
       orderBy: sql`id desc`,
     },
     page,
   )
-  const shown = ({ openedAt, decidedAt, ...row }: ListedHold): Hold => ({
-    ...row,
-    openedAt: openedAt.toISOString(),
-    decidedAt: decidedAt?.toISOString() ?? null,
-  })
-  return toPage(page, totalItems, rows.map(shown))
+  return toPage(page, totalItems, rows.map(toHold))
 }
+
+/** @throws ServiceError `hold_not_found` */
+export async function readHold(tx: TenantTx, id: number): Promise<Hold> {
+  const { rows } = await sql<ListedHold>`
+    select ${columns(tx)} from guard_holds h where h.id = ${id}::bigint`.execute(tx.q)
+  const [row] = rows
+  if (row === undefined) throw noHold(id)
+  return toHold(row)
+}
+
+export const noHold = (id: number): ServiceError => new ServiceError('hold_not_found', `There is no hold ${id}.`)
 
 /** `alerts`: subjects that a rule began to report or to act on. `would`: suspensions only logged. */
 export interface CountScope {

@@ -2,8 +2,10 @@
 
 import { sql } from 'kysely'
 import type { GuardScope } from '../../../domain/enforcement/guard.ts'
+import type { PageRequest } from '../../../domain/page.ts'
 import type { GuardSignal } from '../../../domain/temporal/signals.ts'
 import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
+import { readPage } from '../../../store/paging.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import type { HoldRow } from './guard.ts'
 
@@ -63,12 +65,28 @@ export async function insertPermits(
      order by n`.execute(tx.q)
 }
 
-/** How many SIMs a hold covers. A SIM does not count if its alert cleared before the decision. */
+/** Condition: permits that a hold covers. A SIM whose alert cleared before the decision has none. */
+const coveredBy = (holdId: number) => sql`hold_id = ${holdId}::bigint and (state <> 'held' or over_at is null)`
+
+/** How many SIMs a hold covers. */
 export async function heldBy(tx: TenantTx, holdId: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*)::integer as count from guard_permits
-     where hold_id = ${holdId} and (state <> 'held' or over_at is null)`.execute(tx.q)
+    select count(*)::integer as count from guard_permits where ${coveredBy(holdId)}`.execute(tx.q)
   return rows[0]?.count ?? 0
+}
+
+/** A page of the SIMs that a hold covers, in the order in which their permits were requested. */
+export async function simsHeldBy(
+  tx: TenantTx,
+  holdId: number,
+  page: PageRequest,
+): Promise<{ ids: number[]; totalItems: number }> {
+  const { rows, totalItems } = await readPage<{ simId: number }>(
+    tx,
+    { columns: sql`id, sim_id as "simId"`, from: sql`from guard_permits where ${coveredBy(holdId)}`, orderBy: sql`id` },
+    page,
+  )
+  return { ids: rows.map(({ simId }) => simId), totalItems }
 }
 
 /**

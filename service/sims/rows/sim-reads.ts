@@ -200,11 +200,24 @@ export const listPoolSims = (store: Store, tenantId: string, poolId: number): As
     const { rows } = await sql<SimRow>`
       select ${columns} ${fromSims(sql`s.pool_id = ${poolId}::bigint and s.id > ${after ?? 0}`)}
        order by s.id limit ${pageLimit(KEYSET_PAGE)}`.execute(tx.q)
-    const ids = rows.map(({ id }) => id)
-    const figures = await figuresNow(tx, ids)
-    const items = rows.map((row) => toSummary(row, figures.get(row.id) ?? NO_FIGURES))
-    return { items, next: placeAfter(rows, ({ id }) => id) }
+    return { items: await toSummaries(tx, rows), next: placeAfter(rows, ({ id }) => id) }
   })
+
+/** Reads SIMs in this order. Unknown ones are left out. */
+export async function readSummaries(tx: TenantTx, ids: readonly number[]): Promise<SimSummary[]> {
+  const { rows } = await sql<SimRow>`${kept}
+    select ${columns} ${fromSims(sql`s.id = any(${[...ids]}::bigint[])`)}`.execute(tx.q)
+  const found = new Map((await toSummaries(tx, rows)).map((sim) => [sim.id, sim]))
+  return ids.map((id) => found.get(id)).filter((sim) => sim !== undefined)
+}
+
+async function toSummaries(tx: TenantTx, rows: readonly SimRow[]): Promise<SimSummary[]> {
+  const figures = await figuresNow(
+    tx,
+    rows.map(({ id }) => id),
+  )
+  return rows.map((row) => toSummary(row, figures.get(row.id) ?? NO_FIGURES))
+}
 
 function toSummary(row: SimRow, figures: Figures): SimSummary {
   const sim = inForce(row)

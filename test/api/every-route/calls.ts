@@ -462,6 +462,8 @@ export const LINES: Readonly<Record<string, Line>> = {
     audit: 'called by workflows; the holds record its results',
     notOnce: 'the same request gets the same permits',
   },
+  getHold: { call: openHold },
+  listHeldSims: { call: openHold },
   listSuspensionsOfRule: {
     call: () => ({ query: { rule: 'sim-overage', since: '2026-11-01T00:00:00Z', until: '2026-12-01T00:00:00Z' } }),
   },
