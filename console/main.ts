@@ -10,6 +10,7 @@ import { ServiceError } from '../domain/errors.ts'
 import type { Doors } from './calls.ts'
 import { isOwnRequest } from './own-request.ts'
 import { alertRoutes } from './pages/alerts/index.ts'
+import { decisionRoutes } from './pages/decisions/index.ts'
 import { estateRoutes } from './pages/estate.ts'
 import { overviewRoutes } from './pages/overview/index.ts'
 import { doorRoutes } from './pages/sign-in.ts'
@@ -73,6 +74,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     pulseRoutes(scope, options, clock)
     simRoutes(scope, options, clock)
     alertRoutes(scope, options, clock)
+    decisionRoutes(scope, options, clock)
     scope.get('/*', async ({ url }) => {
       throw new ServiceError('not_found', `There is no page ${url.split('?')[0]}.`)
     })

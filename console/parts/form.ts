@@ -34,14 +34,16 @@ export interface Confirmation {
   /** What speaks against it now. */
   readonly warning?: Html | string
   readonly fields?: (typed: Typed) => Html
+  /** On the button. */
+  readonly button?: string
 }
 
 /** An act on an object of type S. */
 export interface Act<S> {
   /** The page `/t/{tenant}/{noun}/{id}` is the object's; the form is at its name below. */
-  readonly noun: 'alerts' | 'sims'
+  readonly noun: 'alerts' | 'decisions' | 'sims'
   readonly name: string
-  /** On the button. */
+  /** On the link to its page, and on its button unless the confirmation has other words. */
   readonly label: string
   readonly icon: IconName
   /** `first`: the usual one; `cut`: it cuts somebody off, so its button warns. Left out: neither. */
@@ -121,26 +123,57 @@ const refusalWords = ({ code, message }: ServiceError): Html =>
 function confirmPage<S>(
   act: Act<S>,
   params: ActParams,
-  { of, question, facts: rows, warning, fields }: Confirmation,
+  confirmation: Confirmation,
   typed: Typed & { readonly key: string },
   fault?: ServiceError,
 ): Html {
   const back = objectPath(act, params)
+  const cancel = html` <a class="button" href="${back}">Cancel</a>`
+  const refusal = fault === undefined ? '' : notice('critical', 'critical', refusalWords(fault))
   return html`<div class="head">
 <div>
-<p class="crumbs"><a href="${back}">${of}</a></p>
-<h1>${question}</h1>
+<p class="crumbs"><a href="${back}">${confirmation.of}</a></p>
+<h1>${confirmation.question}</h1>
 </div>
 </div>
-<form class="act panel" method="post" action="${back}/${act.name}">
+${actForm(act, back, confirmation, { typed, refusal, cancel, title: '', tone: act.tone ?? 'first' })}`
+}
+
+interface FormState {
+  readonly typed: Typed & { readonly key: string }
+  readonly refusal: Html | ''
+  readonly cancel: Html | ''
+  /** Above the facts. */
+  readonly title: Html | ''
+  /** Of the button. */
+  readonly tone: 'first' | 'cut' | 'plain'
+}
+
+/** The form of an act, with all that is said before it. @param back path of the object */
+const actForm = (
+  act: Pick<Act<never>, 'name' | 'label' | 'icon'>,
+  back: string,
+  { facts: rows, warning, fields, button = act.label }: Confirmation,
+  { typed, refusal, cancel, title, tone }: FormState,
+): Html => html`<form class="act panel" method="post" action="${back}/${act.name}">
+${title}
 ${warning === undefined ? '' : notice('warning', 'warning', warning)}
 ${facts(rows)}
 <input type="hidden" name="key" value="${typed.key}">
 ${fields?.(typed) ?? ''}
-${fault === undefined ? '' : notice('critical', 'critical', refusalWords(fault))}
-<p class="acts"><button class="${act.tone ?? 'first'}" type="submit">${icon(act.icon)} ${act.label}</button> <a class="button" href="${back}">Cancel</a></p>
+${refusal}
+<p class="acts"><button class="${tone}" type="submit">${icon(act.icon)} ${button}</button>${cancel}</p>
 </form>`
-}
+
+/** The form of an act on the page of its object, under the act's name: a page of its own is for refusals. */
+export const choiceForm = <S>(act: Act<S>, back: string, confirmation: Confirmation): Html =>
+  actForm(act, back, confirmation, {
+    typed: { key: randomUUID() },
+    refusal: '',
+    cancel: '',
+    title: html`<h2>${act.label}</h2>`,
+    tone: act.tone ?? 'plain',
+  })
 
 /** Links to the pages of acts, from the object's page. */
 export const actLinks = (

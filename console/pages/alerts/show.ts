@@ -172,7 +172,7 @@ const followedLines = (tenantId: string, { mails, tickets, workflows, holds }: C
   ...holds.map(({ id, state }) =>
     line(
       'hold',
-      html`Hold ${id} of the guard: ${state}${state === 'held' ? html`<small>A person decides: <code>simherd enforcement show</code></small>` : ''}`,
+      html`<a href="/t/${tenantId}/decisions/${id}">Decision ${id}</a> of the guard: ${state === 'held' ? 'waits for a person' : state}`,
     ),
   ),
   ...tickets.map(({ id, simId, type, status }) =>

@@ -76,13 +76,13 @@ const openAt = (causes: readonly Cause[], of: LogLevel): number =>
 
 const openWords = (many: number, one: string): string => `${counted(many, one)} ${many === 1 ? 'is' : 'are'} open`
 
-const holdNeed = ({ what, rule, waiting, allowed, openedAt }: OpenHold): Need => ({
+const holdNeed = ({ id, what, rule, waiting, allowed, openedAt }: OpenHold): Need => ({
   icon: 'hold',
   tone: 'critical',
   words:
     what === 'suspensions' ? `${counted(waiting, 'suspension')} held` : `Mails of ${counted(waiting, 'alert')} held`,
   detail: `Rule ${rule} may act on ${count(allowed)} in an hour: a person decides about the others.`,
-  path: `/alerts?${new URLSearchParams({ rule, withheld: 'true' }).toString()}`,
+  path: `/decisions/${id}`,
   since: openedAt,
 })
 

@@ -2,7 +2,7 @@
 import { html } from 'hono/html'
 import { type Static, Type } from 'typebox'
 import { SimStatus } from '../../../domain/codes.ts'
-import { count, ofLimit } from '../../../domain/quantity.ts'
+import { count } from '../../../domain/quantity.ts'
 import { type Sim, SimQuery } from '../../../domain/sims/sim.ts'
 import { mustAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
@@ -12,6 +12,7 @@ import { ago, meter, statusBadge } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { type PoolName, readPoolNames } from '../../pools.ts'
 import { actsOn } from './acts.ts'
+import { nameCell, usedCell } from './marks.ts'
 
 const { search, status, poolId, cursor } = SimQuery.properties
 export const SimsQuery = Type.Object({ search, status, poolId, cursor })
@@ -50,12 +51,12 @@ const table = (path: string, sims: readonly Sim[], pools: ReadonlyMap<number, st
 <thead><tr><th scope="col">SIM</th><th scope="col">Status</th><th scope="col" class="wide bars">Usage</th><th scope="col" class="number">Used</th><th scope="col" class="wide">Pool</th><th scope="col" class="wide number">Seen</th></tr></thead>
 <tbody>
 ${sims.map((sim) => {
-  const { id, tag, iccid, usageMB, limitMB, isOverage, poolId } = sim
+  const { id, tag, iccid, usageMB, limitMB, poolId } = sim
   return html`<tr id="sim-${id}">
-<th scope="row"><a href="${path}/${id}"><bdi>${tag || iccid}</bdi></a>${tag === '' ? '' : html`<small>${iccid}</small>`}</th>
+${nameCell(path, sim)}
 <td>${statusBadge(sim.status)}${actsOn(sim).map(({ name, label }) => html`<small><a href="${path}/${id}/${name}">${label}… <span class="hidden">${tag || iccid}</span></a></small>`)}</td>
 <td class="wide">${meter(usageMB, limitMB)}</td>
-<td class="number${isOverage ? ' critical' : ''}">${usageMB === 0 && limitMB === 0 ? html`<span class="mute">none</span>` : ofLimit(usageMB, limitMB)}${isOverage ? html`<small>over</small>` : ''}</td>
+${usedCell(sim)}
 <td class="wide">${poolId === null ? html`<span class="mute">none</span>` : html`<bdi>${pools.get(poolId) ?? `Pool ${poolId}`}</bdi>`}</td>
 <td class="wide number">${ago(sim.lastSeenAt, now)}</td>
 </tr>`

@@ -260,7 +260,7 @@ describe('an alert', () => {
       `Suspend ticket of <a href="/t/${tenant.id}/sims/${meter.id}">SIM ${meter.id}</a>: Complete`,
       `Workflow started<small>${workflowId}</small>`,
       'Mail to <bdi>whom its address names</bdi>: waiting',
-      `Hold ${hold} of the guard: held`,
+      `<a href="/t/${tenant.id}/decisions/${hold}">Decision ${hold}</a> of the guard: waits for a person`,
     ])
       expect(body).toContain(shown)
   })

@@ -28,6 +28,7 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
   let axe: string
   let simPath: string
   let alertPath: string
+  let decisionPath: string
   beforeAll(async () => {
     axe = await readFile(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
     const poolId = await aPool(harness.tenant, { name: 'n'.repeat(50) })
@@ -44,6 +45,10 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     ])
     const { body } = await harness.tenant.inside('GET', `/internal/alerts?simId=${id}`)
     alertPath = `${tenant}/alerts/${body.data[0].id}`
+    await harness.tenant.inside('PATCH', '/internal/tenant/enforcement', { guardLeast: 0, guardPct: 0 })
+    const ask = { rule: 'r'.repeat(60), cycle: '2026-11', poolId, simIds: [id], workflowId: 'w' }
+    const { holdId } = (await harness.tenant.inside('POST', '/internal/enforcement/permits', ask)).body
+    decisionPath = `${tenant}/decisions/${holdId}`
     const silence = { simId: id, lasts: 'P1D', reason: 'y'.repeat(500) }
     await harness.tenant.inside('POST', '/internal/silences', silence)
   })
@@ -105,6 +110,8 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
       `/t/${harness.tenant.id}/alerts`,
       `/t/${harness.tenant.id}/alerts?rule=none`,
       alertPath,
+      decisionPath,
+      `${decisionPath}/discard`,
       `${simPath}/suspend`,
       `${simPath}/activate`,
       `${alertPath}/acknowledge`,

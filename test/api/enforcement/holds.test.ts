@@ -1,6 +1,6 @@
 /** A hold of the guard, with the SIMs or alerts that wait in it. */
 import { beforeEach, expect, test } from 'vitest'
-import { writeAlerts } from '../alerts/an-alert.ts'
+import { type NewAlert, writeAlerts } from '../alerts/an-alert.ts'
 import { anActiveSim, aPool, times, useHarness } from '../harness.ts'
 
 const harness = useHarness()
@@ -48,10 +48,15 @@ test('names its SIMs in the order in which they were held, also after its decisi
 
 test('filters the alerts that wait in it', async () => {
   const [one = 0, other = 0, third = 0] = simIds
-  const alert = (id: number, guard?: object) => ({ rule: 'sim-overage', kind: 'sim', id, state: guard }) as const
+  const alert = (id: number, state: NewAlert['state'] = {}): NewAlert => ({
+    rule: 'sim-overage',
+    kind: 'sim',
+    id,
+    state,
+  })
   await writeAlerts(harness, harness.tenant, [
-    alert(one, { guard: { is: 'held', hold: holdId } }),
-    alert(other, { guard: { is: 'held', hold: holdId + 1 } }),
+    alert(one, { guard: { part: '', is: 'held', hold: holdId } }),
+    alert(other, { guard: { part: '', is: 'held', hold: holdId + 1 } }),
     alert(third),
   ])
   const found = await read(`/internal/alerts?holdId=${holdId}`)
