@@ -1,13 +1,19 @@
 import { afterAll, expect, test } from 'vitest'
+import { untilCycleEndsIn } from '../setup/cycles.ts'
 import { startService } from '../setup/service.ts'
 import { playMainJob } from './main-job.ts'
 import { expectOutcome } from './outcome.ts'
 
-const service = await startService({ TEMPORAL_UI_URL: 'http://temporal.example/' })
+const JOB_MS = 30_000
+/** Time to start the service: alone it takes 8 s, on a busy machine 40 s. */
+const START_MS = 60_000
+
+await untilCycleEndsIn(JOB_MS + START_MS)
+const service = await startService({ TEMPORAL_UI_URL: 'http://temporal.example/', SWEEP_EVERY: 'PT2S' })
 afterAll(service.stop)
 
 test('plays the main job with each effect once', async () => {
-  const { player, cycle } = await playMainJob(service)
+  const { player, cycle } = await playMainJob(service, JOB_MS)
 
   await expectOutcome(service, player, cycle.key)
   expect(service.lines.filter((line) => line.includes('ended unasked'))).toEqual([])

@@ -1,5 +1,6 @@
 /** Billing cycles for tests that run in real time. */
 import { type Cycle, cycleAt } from '../../domain/time/cycle.ts'
+import { untilInstant } from './soon.ts'
 
 /** 3 to 30 minutes: so many that one of them always ends soon. */
 const SHORT = Array.from({ length: 28 }, (_, n) => `PT${n + 3}M`)
@@ -16,6 +17,14 @@ export function cycleThatEndsSoon(needsMs: number): { readonly billingCycle: str
     .toSorted((a, b) => a.cycle.endsAt - b.cycle.endsAt)
   if (first === undefined) throw new Error(`no short cycle has ${needsMs} ms left`)
   return first
+}
+
+/**
+ * Waits until {@link cycleThatEndsSoon} finds a cycle with no more than the time needed. Call it before a service is
+ * started: a service that waits for the end of a cycle takes a tenth of a processor.
+ */
+export async function untilCycleEndsIn(needsMs: number): Promise<void> {
+  await untilInstant(cycleThatEndsSoon(needsMs).cycle.endsAt - needsMs)
 }
 
 /** A cycle with days left: for tests that do not depend on its end or its progress. */
