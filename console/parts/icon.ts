@@ -3,7 +3,7 @@ import { icons as lucide } from '@iconify-json/lucide'
 import { html, raw } from 'hono/html'
 import type { Html } from './html.ts'
 
-/** Lucide's name of each, by what it says here. */
+/** Lucide's names, by meaning. */
 const NAMES = {
   signal: 'radio',
   overview: 'gauge',

@@ -1,4 +1,4 @@
-/** Acts on a decision that waits, which is a hold of the guard: release, or leave alone. */
+/** Acts on a hold of the guard: release it, or leave its SIMs alone. */
 import { html } from 'hono/html'
 import type { Hold } from '../../../domain/enforcement/guard.ts'
 import { ServiceError } from '../../../domain/errors.ts'

@@ -1,4 +1,4 @@
-/** The page of a decision: what the guard holds, whom, and the two choices. */
+/** The page of a decision: cause, held SIMs or alerts, and the two choices. */
 import { html } from 'hono/html'
 import type { Alert } from '../../../domain/alerts/alert.ts'
 import type { Hold } from '../../../domain/enforcement/guard.ts'

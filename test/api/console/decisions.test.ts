@@ -1,4 +1,4 @@
-/** Decisions that wait: what is held, whom, and both choices, each made once. */
+/** Decisions: their cause, the held SIMs or alerts, and both choices, each made once. */
 import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 import { inTenant } from '../../../store/tenancy.ts'
@@ -33,7 +33,7 @@ beforeEach(async () => {
   holdId = (await ask(simIds)).body.holdId
 })
 
-/** What the forms of the page send. */
+/** The page, and its forms. */
 async function formsOf() {
   const { body } = await browser.get(path())
   const fields = { key: fieldIn(body, 'key'), shown: fieldIn(body, 'shown') }
