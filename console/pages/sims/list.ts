@@ -48,7 +48,7 @@ const empty = (query: SimsQuery): Html =>
 
 const table = (path: string, sims: readonly Sim[], pools: ReadonlyMap<number, string>, now: number): Html => html`
 <div class="panel"><table>
-<thead><tr><th scope="col">SIM</th><th scope="col">Status</th><th scope="col" class="wide bars">Usage</th><th scope="col" class="number">Used</th><th scope="col" class="wide">Pool</th><th scope="col" class="wide number">Seen</th></tr></thead>
+<thead><tr><th scope="col">SIM</th><th scope="col">Status</th><th scope="col" class="wide bars">Usage</th><th scope="col" class="number">Used</th><th scope="col" class="wider">Pool</th><th scope="col" class="wider number">Seen</th></tr></thead>
 <tbody>
 ${sims.map((sim) => {
   const { id, tag, iccid, usageMB, limitMB, poolId } = sim
@@ -57,8 +57,8 @@ ${nameCell(path, sim)}
 <td>${statusBadge(sim.status)}${actsOn(sim).map(({ name, label }) => html`<small><a href="${path}/${id}/${name}">${label}… <span class="hidden">${tag || iccid}</span></a></small>`)}</td>
 <td class="wide">${meter(usageMB, limitMB)}</td>
 ${usedCell(sim)}
-<td class="wide">${poolId === null ? html`<span class="mute">none</span>` : html`<bdi>${pools.get(poolId) ?? `Pool ${poolId}`}</bdi>`}</td>
-<td class="wide number">${ago(sim.lastSeenAt, now)}</td>
+<td class="wider">${poolId === null ? html`<span class="mute">none</span>` : html`<bdi>${pools.get(poolId) ?? `Pool ${poolId}`}</bdi>`}</td>
+<td class="wider number">${ago(sim.lastSeenAt, now)}</td>
 </tr>`
 })}
 </tbody>
