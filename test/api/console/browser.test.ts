@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { HtmlValidate } from 'html-validate'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { inTenant } from '../../../store/tenancy.ts'
+import { endTicket } from '../../service/harness.ts'
 import { recordUsage } from '../../service/record-usage.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
 import { anActiveSim, aPool, aSim, useHarness } from '../harness.ts'
@@ -149,6 +151,54 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     }
 
     expect({ faults, said }).toEqual({ faults: { forced: [], text: [], enlarged: [] }, said: [] })
+  })
+
+  test('is worked by keyboard alone: a SIM is found, suspended, and brought back', async () => {
+    const sim = await anActiveSim(harness, harness.tenant, {}, { tag: 'pump 7' })
+    const { page } = await openPage({ viewport: sized(1280) })
+    const { keyboard } = page
+    const enter = async () => {
+      const loaded = page.waitForEvent('load')
+      await keyboard.press('Enter')
+      await loaded
+    }
+    /** Goes on to the element with this name, and no further than through the page once. */
+    const tabTo = async (name: string) => {
+      const focused = () => page.evaluate<string>('document.activeElement.name || document.activeElement.innerText')
+      const passed: string[] = []
+      while (passed.at(-1) !== name) {
+        if (passed.length > 50) throw new Error(`${name} is not among ${passed.join(', ')}`)
+        await keyboard.press('Tab')
+        passed.push((await focused()).trim())
+      }
+    }
+    const follow = async (...names: string[]) => {
+      for (const name of names) {
+        await tabTo(name)
+        await enter()
+      }
+    }
+    const carryOut = async () => {
+      const tickets = (await harness.tenant.ask('GET', '/api/tickets')).body
+      const { id } = tickets.find((one: { simId: number; status: number }) => one.simId === sim.id && one.status === 0)
+      await inTenant(harness.store, harness.tenant.id, (tx) => endTicket(tx, sim.id, id))
+    }
+
+    await page.locator('[autofocus]:focus').waitFor()
+    await keyboard.type(harness.operatorKey)
+    await enter()
+    await follow('Ours', 'SIMs')
+    await tabTo('search')
+    await keyboard.type('pump')
+    await enter()
+    await follow('pump 7', 'Suspend…', 'Suspend')
+    await carryOut()
+    await page.getByRole('link', { name: 'Bring back…' }).waitFor()
+    await follow('Bring back…', 'Bring back')
+    await carryOut()
+    await page.getByRole('link', { name: 'Suspend…' }).waitFor()
+
+    expect(await page.locator('h1').textContent()).toContain('Active')
   })
 
   test('prints what it shows, without what is for clicking', async () => {
