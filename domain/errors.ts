@@ -147,6 +147,10 @@ export const ERRORS = {
     'The hold is already decided, or its cycle has ended',
     'Nothing. `GET /internal/enforcement/holds?state=held` lists the undecided holds.',
   ),
+  hold_grown: conflict(
+    'More wait in the hold than expected',
+    'Read the hold, decide again, and send its `waiting` in `expect`.',
+  ),
   update_refused: conflict(
     'The workflow cannot accept this in its present state',
     'Read `detail` for the reason, and the workflow for its `state`.',

@@ -97,6 +97,16 @@ export type Hold = Static<typeof Hold>
 export const HoldQuery = Type.Object({ state: Type.Optional(HoldStateSchema), ...pageQuery })
 export type HoldQuery = Static<typeof HoldQuery>
 
+export const DecisionQuery = Type.Object({
+  expect: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 2_147_483_647,
+      description: 'Most that may wait, as read in `waiting`. If more do: 409 `hold_grown`',
+    }),
+  ),
+})
+
 export const HoldResponse = strictObject({
   id: HoldId,
   state: HoldStateSchema,

@@ -34,13 +34,16 @@ const DECISIONS = {
  * still fire are reported and acted on, or count as reported. Releasing restarts the hourly count of the rule.
  * Discarding leaves its subjects alone until their alerts clear.
  *
+ * @param expected the most that may wait; left out: any number
  * @returns `decided` is the number of SIMs, or subjects, in the hold whose alert has not cleared before
- * @throws ServiceError `hold_not_found`; `hold_not_open` if it was decided the other way, or its cycle has ended
+ * @throws ServiceError `hold_not_found`; `hold_not_open` if it was decided the other way, or its cycle has ended;
+ *   `hold_grown`
  */
 export async function decideHold(
   tx: TenantTx,
   holdId: number,
   decision: 'released' | 'discarded',
+  expected?: number,
 ): Promise<HoldResponse> {
   // An evaluation adds to holds under this lock: none adds to a decided hold.
   if ((await heldIn(tx, holdId)) === 'alerts') await lockAlerts(tx)
@@ -57,6 +60,8 @@ export async function decideHold(
   if (hold.state === decision)
     return { id: holdId, state: decision, decided: isOfAlerts ? (hold.subjects ?? 0) : await heldBy(tx, holdId) }
   const decided = isOfAlerts ? await countWaiting(tx, holdId) : await heldBy(tx, holdId)
+  if (decided > (expected ?? decided))
+    throw new ServiceError('hold_grown', `expect: got ${expected}, but ${decided} wait in hold ${holdId} now.`)
   const { permits, signal } = DECISIONS[decision]
   if (isOfAlerts) await markWaitingDue(tx, holdId)
   else await answerHeld(tx, hold, permits, signal)

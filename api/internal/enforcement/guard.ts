@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import {
+  DecisionQuery,
   EnforcementChange,
   EnforcementSettings,
   Hold,
@@ -89,10 +90,11 @@ export const guardRoutes = [
     route('POST', `/enforcement/holds/:id/${name}`, {
       operationId: `${name}Hold`,
       summary,
-      problems: ['hold_not_found', 'hold_not_open'],
+      problems: ['hold_not_found', 'hold_not_open', 'hold_grown'],
       params: HoldParams,
+      query: DecisionQuery,
       response: { 200: HoldResponse },
-      change: (tx, { params }) => decideHold(tx, params.id, decision),
+      change: (tx, { params, query }) => decideHold(tx, params.id, decision, query.expect),
     }),
   ),
   route('POST', '/workflows/enforce-pool/arm', {

@@ -1,11 +1,11 @@
 /** Acts on a hold of the guard: release it, or leave its SIMs alone. */
 import { html } from 'hono/html'
+import type { idempotent } from '../../../adapters/rest/client.ts'
 import type { Hold } from '../../../domain/enforcement/guard.ts'
-import { ServiceError } from '../../../domain/errors.ts'
 import { count, counted } from '../../../domain/quantity.ts'
 import { mustAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
-import type { Act, Confirmation } from '../../parts/form.ts'
+import type { Act, Confirmation, Typed } from '../../parts/form.ts'
 
 /** @throws ServiceError `hold_not_found`, `forbidden` */
 export const readHold = (calls: Calls, id: number): Promise<Hold> =>
@@ -64,20 +64,21 @@ const discarded = (hold: Hold): Said =>
         ],
       }
 
-/** A form decides about as many as its page has shown. */
+/** A form decides about no more than its page has shown: `expect` is for the interface. */
 const confirmBy =
   (words: (hold: Hold) => Said) =>
   (hold: Hold): Confirmation => ({
     of: `Decision ${hold.id}`,
     ...words(hold),
-    fields: () => html`<input type="hidden" name="shown" value="${hold.waiting}">`,
+    ...(hold.state !== 'held' && {
+      warning: html`<strong>Nothing waits for a decision here:</strong> it is ${hold.state}.`,
+    }),
+    fields: () => html`<input type="hidden" name="expect" value="${hold.waiting}">`,
   })
 
-/** @throws ServiceError `precondition_failed` if more wait than were shown */
-function expectShown(hold: Hold, shown: string | undefined): void {
-  if (hold.waiting <= Number(shown)) return
-  throw new ServiceError('precondition_failed', `${heldWords(hold)} wait now: decide about these.`)
-}
+const askFor = ({ id }: Hold, { expect }: Typed, { header }: ReturnType<typeof idempotent>) => ({
+  params: { path: { id }, query: { expect: Number(expect) }, header },
+})
 
 const release: Act<Hold> = {
   noun: 'decisions',
@@ -87,10 +88,7 @@ const release: Act<Hold> = {
   tone: 'first',
   read: readHold,
   confirm: confirmBy(released),
-  send: ({ inside }, hold, { shown }, params) => {
-    expectShown(hold, shown)
-    return inside.POST('/internal/enforcement/holds/{id}/release', { params: { path: { id: hold.id }, ...params } })
-  },
+  send: ({ inside }, ...form) => inside.POST('/internal/enforcement/holds/{id}/release', askFor(...form)),
   done: 'It is released: the rule acts, in some seconds.',
 }
 
@@ -101,10 +99,7 @@ const discard: Act<Hold> = {
   icon: 'active',
   read: readHold,
   confirm: confirmBy(discarded),
-  send: ({ inside }, hold, { shown }, params) => {
-    expectShown(hold, shown)
-    return inside.POST('/internal/enforcement/holds/{id}/discard', { params: { path: { id: hold.id }, ...params } })
-  },
+  send: ({ inside }, ...form) => inside.POST('/internal/enforcement/holds/{id}/discard', askFor(...form)),
   done: 'They are left alone, until their alerts have ended and fire again.',
 }
 

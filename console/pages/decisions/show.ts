@@ -84,7 +84,13 @@ function state({ state: name, decidedAt, decidedByName, decidedBy, lapsesAt, wai
   return html`${cleared}Without a decision it lapses at ${instant(lapsesAt)}.`
 }
 
-async function heldList({ inside }: Calls, path: string, { id, what }: Hold, { page, now }: Shown): Promise<Html | ''> {
+/** Its SIMs; or its alerts while they wait: after a decision they are as any others. */
+async function heldList(
+  { inside }: Calls,
+  path: string,
+  { id, what, state: name }: Hold,
+  { page, now }: Shown,
+): Promise<Html | ''> {
   const query = { page, pageSize: MOST_ROWS }
   if (what === 'suspensions') {
     const sims = await tryAnswer(
@@ -92,6 +98,7 @@ async function heldList({ inside }: Calls, path: string, { id, what }: Hold, { p
     )
     return panelOf({ title: 'SIMs', id: 'sims', note: 'the first held first' }, sims, (found) => simTable(path, found))
   }
+  if (name !== 'held') return ''
   const alerts = await tryAnswer(
     inside.GET('/internal/alerts', { params: { query: { ...query, holdId: id, phase: 'firing' } } }),
   )
@@ -104,7 +111,7 @@ const simTable = (path: string, { data }: Page<SimSummary>): Html =>
   data.length === 0
     ? html`<p class="empty">No SIM.</p>`
     : html`<table>
-<thead><tr><th scope="col">SIM</th><th scope="col">Status</th><th scope="col" class="wide bars">Usage</th><th scope="col" class="number">Used</th><th scope="col" class="wide number">Overage</th></tr></thead>
+<thead><tr><th scope="col">SIM</th><th scope="col">Status</th><th scope="col" class="wide bars">Usage</th><th scope="col" class="number">Used</th><th scope="col" class="wider number">Overage</th></tr></thead>
 <tbody>
 ${data.map(
   (sim) => html`<tr id="sim-${sim.id}">
@@ -112,7 +119,7 @@ ${nameCell(`${path}/sims`, sim)}
 <td>${statusBadge(sim.status)}</td>
 <td class="wide">${meter(sim.usageMB, sim.limitMB)}</td>
 ${usedCell(sim)}
-<td class="wide number">${sim.isOverage ? megabytes(sim.overageMB) : html`<span class="mute">none</span>`}</td>
+<td class="wider number">${sim.isOverage ? megabytes(sim.overageMB) : html`<span class="mute">none</span>`}</td>
 </tr>`,
 )}
 </tbody>

@@ -36,7 +36,7 @@ beforeEach(async () => {
 /** The page, and its forms. */
 async function formsOf() {
   const { body } = await browser.get(path())
-  const fields = { key: fieldIn(body, 'key'), shown: fieldIn(body, 'shown') }
+  const fields = { key: fieldIn(body, 'key'), expect: fieldIn(body, 'expect') }
   return { body, send: (name: string, more = {}) => browser.post(path(`/${name}`), { ...fields, ...more }) }
 }
 
@@ -84,14 +84,14 @@ test('is not made about more than the page has shown', async () => {
   const { send } = await formsOf()
   await ask([(await anActiveSim(harness, harness.tenant, { poolId })).id])
   const refused = await send('release')
-  const unknown = await send('release', { shown: 'all' })
+  const unknown = await send('release', { expect: 'all' })
   const again = await browser.post(path('/release'), {
     key: fieldIn(refused.body, 'key'),
-    shown: fieldIn(refused.body, 'shown'),
+    expect: fieldIn(refused.body, 'expect'),
   })
 
-  expect([refused.status, unknown.status, again.status]).toEqual([412, 412, 303])
-  expect(refused.body).toContain('3 SIMs wait now: decide about these.')
+  expect([refused.status, unknown.status, again.status]).toEqual([409, 400, 303])
+  expect(refused.body).toContain(`expect: got 2, but 3 wait in hold ${holdId} now.`)
   expect(refused.body).toContain('<h1>Suspend 3 SIMs?</h1>')
   expect(await stateNow()).toMatchObject({ state: 'released', waiting: 3 })
 })
@@ -134,11 +134,11 @@ test('that has lapsed, or whose SIMs are all clear again, asks nothing', async (
 test('is led to from the overview, and refused to a key of the tenant', async () => {
   const overview = await browser.get(`/t/${harness.tenant.id}`)
   const theirs = await pages.signedIn(harness.tenant.key)
-  const { key, shown } = { key: crypto.randomUUID(), shown: '2' }
+  const form = { key: crypto.randomUUID(), expect: '2' }
 
   expect(linksIn(overview.body)).toContain(path())
   expect((await theirs.get(path())).status).toBe(403)
-  expect((await theirs.post(path('/release'), { key, shown })).status).toBe(403)
+  expect((await theirs.post(path('/release'), form)).status).toBe(403)
   expect((await browser.get(`/t/${harness.tenant.id}/decisions/999999`)).status).toBe(404)
   expect(await stateNow()).toMatchObject({ state: 'held' })
 })

@@ -31,13 +31,13 @@ async function aGuard(count: number, settings: EnforcementChange = { guardLeast:
     harness.asTenant((tx) =>
       askedPermits(tx, { rule: RULE, cycle: THIS_CYCLE, poolId, simIds: [...simIds], workflowId, ...also }),
     )
-  const decide = (holdId: number | null, decision: 'released' | 'discarded') =>
-    inTenant({ ...store, caller: PERSON }, harness.tenantId, (tx) => decideHold(tx, holdId ?? 0, decision))
+  const decide = (holdId: number | null, decision: 'released' | 'discarded', expected?: number) =>
+    inTenant({ ...store, caller: PERSON }, harness.tenantId, (tx) => decideHold(tx, holdId ?? 0, decision, expected))
   return {
     ...harness,
     workflowId,
     ask,
-    release: (holdId: number | null) => decide(holdId, 'released'),
+    release: (holdId: number | null, expected?: number) => decide(holdId, 'released', expected),
     discard: (holdId: number | null) => decide(holdId, 'discarded'),
     /** Ends permits as an evaluation does when the alert clears or the watchdog stands down. */
     over: (cleared: boolean, one: { simId?: number; poolId?: number } = { poolId }) =>
@@ -74,6 +74,7 @@ describe('the guard', () => {
         allowed: 3,
         waiting: 2,
         openedAt: new Date(NOW).toISOString(),
+        lapsesAt: '2026-12-01T00:00:00.000Z',
         decidedAt: null,
         decidedBy: null,
         decidedByName: null,
@@ -176,6 +177,17 @@ describe('the guard', () => {
     await expect(release(holdId)).rejects.toMatchObject({ code: 'hold_not_open' })
     await expect(ask(sims)).rejects.toMatchObject({ code: 'sim_state_conflict' })
     expect(await ask(sims.slice(0, 2), { cycle: '2026-12' })).toMatchObject({ granted: sims.slice(0, 2) })
+  })
+
+  test('decides about no more than expected', async () => {
+    const { ask, sims, release, holds } = await aGuard(5, { guardLeast: 2, guardPct: 0 })
+    const { holdId } = await ask(sims)
+    const message = `expect: got 2, but 3 wait in hold ${holdId} now.`
+
+    await expect(release(holdId, 2)).rejects.toMatchObject({ code: 'hold_grown', message })
+    expect(await holds('held')).toMatchObject([{ id: holdId, waiting: 3 }])
+    expect(await release(holdId, 4)).toMatchObject({ state: 'released', decided: 3 })
+    expect(await release(holdId, 0)).toMatchObject({ state: 'released', decided: 3 })
   })
 
   test('reports a hold once: log, event, notification, and a notice to the operator', async () => {
