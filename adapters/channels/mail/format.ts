@@ -47,12 +47,15 @@ export const oneLine = (text: string): string =>
 /** Text for a header of a mail. Its reader must not decode any of it: `=?utf-8?Q?…?=` could hide what `oneLine` removes. */
 export const headerText = (text: string): string => text.replace(/=\?+/g, '=').trim()
 
-/** Cuts text to at most this many UTF-16 units, with an ellipsis if it was cut. Never cuts inside a character. */
+/**
+ * Cuts text to at most this many UTF-16 units, with an ellipsis if it was cut. Never cuts inside a character, nor inside
+ * a number after a space: `1,000,…` would be another.
+ */
 export function shortenLabel(text: string, units: number): string {
   if (text.length <= units) return text
-  return `${first(charactersOf(text), units - 1)
-    .join('')
-    .trimEnd()}…`
+  const kept = first(charactersOf(text), units - 1).join('')
+  const isInNumber = /^[.,]?\d/.test(text.slice(kept.length))
+  return `${(isInNumber ? kept.replace(/(?<=\s)[\d.,]+$/, '') : kept).trimEnd()}…`
 }
 
 /** Cuts a name in its middle, because names often differ at both ends: `meters-nor…uth-12`. */
