@@ -20,7 +20,7 @@ type Said = Omit<Confirmation, 'of' | 'fields'>
 const mayAgain = ({ allowed, what }: Hold): string =>
   `Its count of an hour begins anew: it may ${what === 'suspensions' ? 'suspend' : 'begin to mail about'} ${count(allowed)} more unasked.`
 
-const released = (hold: Hold): Said =>
+export const released = (hold: Hold): Said =>
   hold.what === 'suspensions'
     ? {
         question: `Suspend ${heldWords(hold)}?`,

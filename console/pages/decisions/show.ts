@@ -15,7 +15,7 @@ import { ago, levelMark, logRow, meter, panelOf, statusBadge } from '../../parts
 import type { PageTenant } from '../../parts/page.ts'
 import { readPoolNames } from '../../pools.ts'
 import { nameCell, usedCell } from '../sims/marks.ts'
-import { DECISION_ACTS, heldWords } from './acts.ts'
+import { DECISION_ACTS, heldWords, released } from './acts.ts'
 
 interface Shown {
   /** Of the list, from 1. */
@@ -56,8 +56,7 @@ function heading(hold: Hold): string {
   const act = hold.what === 'suspensions' ? 'suspend' : 'mail about'
   switch (hold.state) {
     case 'held':
-      if (hold.waiting === 0) return 'Nothing waits here any more'
-      return hold.what === 'suspensions' ? `Suspend ${some}?` : `Mail about ${some}?`
+      return hold.waiting === 0 ? 'Nothing waits here any more' : released(hold).question
     case 'released':
       return `The rule may ${act} ${some}`
     case 'discarded':

@@ -88,9 +88,10 @@ const orNothing = <T>(value: T | undefined, condition: (value: T) => RawBuilder<
 
 const has = (field: string) => (isWanted: boolean) => sql`(state -> ${field} is not null) = ${isWanted}`
 
-/** Written like the condition of its index. */
-const waitsIn = (holdId: number) => sql`
-  state #>> '{guard,is}' = 'held' and state #>> '{guard,hold}' = ${String(holdId)}`
+/** Condition: alerts that a hold of the guard keeps back. Written like the condition of their index. @param id as text */
+export const heldByGuard = (id: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`state #>> '{guard,is}' = 'held' and state #>> '{guard,hold}' = ${id}`
+const waitsIn = (holdId: number) => heldByGuard(sql`${String(holdId)}`)
 
 /** The alerts that a filter begins with: each way is walked by an index, newest first. */
 function source({ rule, simId, poolId, tagId, holdId, ended = false }: AlertFilter): RawBuilder<unknown> {

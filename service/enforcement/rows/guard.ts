@@ -17,6 +17,8 @@ import { insertedId } from '../../../store/inserted-id.ts'
 import { keyName } from '../../../store/key-name.ts'
 import { readPage } from '../../../store/paging.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
+import { heldByGuard } from '../../alerts/rows/open-alerts.ts'
+import { coveredBy } from './permits.ts'
 
 /** Id of a scope's open hold; undefined if it has none. */
 export async function openHoldOf(tx: TenantTx, scope: GuardScope): Promise<number | undefined> {
@@ -43,7 +45,7 @@ export async function insertHold(
   return insertedId(rows)
 }
 
-export interface HoldRow extends GuardScope {
+interface HoldRow extends GuardScope {
   readonly id: number
   /** Number of alerts in a hold of alerts. */
   readonly subjects: number | null
@@ -95,14 +97,13 @@ export async function addHeld(tx: TenantTx, id: number, count: number): Promise<
   return rows[0]?.subjects ?? count
 }
 
-/** Condition: alerts that still wait in a hold. Written like the condition of their index. */
-const waitingIn = (tx: TenantTx, id: number) => sql`
-  tenant_id = ${mine} and state #>> '{guard,is}' = 'held' and state #>> '{guard,hold}' = ${String(id)}
-  and state ->> 'phase' = 'firing'`
+/** Condition: alerts that still wait in a hold. */
+const waitingIn = (id: number) => sql`
+  tenant_id = ${mine} and ${heldByGuard(sql`${String(id)}`)} and state ->> 'phase' = 'firing'`
 
 export async function countWaiting(tx: TenantTx, id: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*)::integer as count from alerts where ${waitingIn(tx, id)}`.execute(tx.q)
+    select count(*)::integer as count from alerts where ${waitingIn(id)}`.execute(tx.q)
   return rows[0]?.count ?? 0
 }
 
@@ -112,7 +113,7 @@ export async function markWaitingDue(tx: TenantTx, id: number): Promise<void> {
     insert into due_subjects as d (subject_kind, subject_id, due_at, seq)
     select subject_kind, subject_id, ${tx.now}, nextval('due_seq')
       from (select distinct subject_kind, subject_id from alerts
-             where ${waitingIn(tx, id)} order by subject_kind, subject_id) a
+             where ${waitingIn(id)} order by subject_kind, subject_id) a
     on conflict (tenant_id, subject_kind, subject_id) do update
       set due_at = least(d.due_at, excluded.due_at), seq = excluded.seq`.execute(tx.q)
   tx.enqueue({ queue: 'evaluate' })
@@ -132,13 +133,11 @@ const columns = (tx: TenantTx) => sql`
   h.cycle_ends_at as "lapsesAt", ${shownState(tx)} as state, h.suspended, h.allowed, h.opened_at as "openedAt",
   h.decided_at as "decidedAt", h.decided_by as "decidedBy", ${keyName(sql`'key:' || h.decided_by`)} as "decidedByName",
   case when h.what = 'suspensions' then
-    (select count(*)::integer from guard_permits p
-      where p.hold_id = h.id and (p.state <> 'held' or p.over_at is null))
+    (select count(*)::integer from guard_permits where ${coveredBy(sql`h.id`)})
   when h.decided_at is not null then coalesce(h.subjects, 0)
   else
     (select count(*)::integer from alerts a
-      where a.tenant_id = h.tenant_id and a.state #>> '{guard,is}' = 'held'
-        and a.state #>> '{guard,hold}' = h.id::text and a.state ->> 'phase' = 'firing')
+      where a.tenant_id = h.tenant_id and ${heldByGuard(sql`h.id::text`)} and a.state ->> 'phase' = 'firing')
   end as waiting`
 
 const toHold = ({ openedAt, decidedAt, lapsesAt, ...row }: ListedHold): Hold => ({

@@ -1,13 +1,12 @@
 /** The permits that rules requested for SIMs from the guard on suspensions. */
 
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { GuardScope } from '../../../domain/enforcement/guard.ts'
 import type { PageRequest } from '../../../domain/page.ts'
 import type { GuardSignal } from '../../../domain/temporal/signals.ts'
 import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import { readPage } from '../../../store/paging.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
-import type { HoldRow } from './guard.ts'
 
 export type PermitState = 'granted' | 'held' | 'discarded'
 
@@ -66,12 +65,13 @@ export async function insertPermits(
 }
 
 /** Condition: permits that a hold covers. A SIM whose alert cleared before the decision has none. */
-const coveredBy = (holdId: number) => sql`hold_id = ${holdId}::bigint and (state <> 'held' or over_at is null)`
+export const coveredBy = (holdId: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`hold_id = ${holdId} and (state <> 'held' or over_at is null)`
 
 /** How many SIMs a hold covers. */
 export async function heldBy(tx: TenantTx, holdId: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*)::integer as count from guard_permits where ${coveredBy(holdId)}`.execute(tx.q)
+    select count(*)::integer as count from guard_permits where ${coveredBy(sql`${holdId}::bigint`)}`.execute(tx.q)
   return rows[0]?.count ?? 0
 }
 
@@ -83,7 +83,11 @@ export async function simsHeldBy(
 ): Promise<{ ids: number[]; totalItems: number }> {
   const { rows, totalItems } = await readPage<{ simId: number }>(
     tx,
-    { columns: sql`id, sim_id as "simId"`, from: sql`from guard_permits where ${coveredBy(holdId)}`, orderBy: sql`id` },
+    {
+      columns: sql`id, sim_id as "simId"`,
+      from: sql`from guard_permits where ${coveredBy(sql`${holdId}::bigint`)}`,
+      orderBy: sql`id`,
+    },
     page,
   )
   return { ids: rows.map(({ simId }) => simId), totalItems }
@@ -95,7 +99,7 @@ export async function simsHeldBy(
  */
 export async function answerHeld(
   tx: TenantTx,
-  { id, poolId, cycleKey }: HoldRow,
+  { id, poolId, cycleKey }: Pick<GuardScope, 'poolId' | 'cycleKey'> & { readonly id: number },
   state: 'granted' | 'discarded',
   signal: GuardSignal,
 ): Promise<void> {
