@@ -24,6 +24,7 @@ import { enforcementRoutes } from './internal/enforcement/enforcement.ts'
 import { guardRoutes } from './internal/enforcement/guard.ts'
 import { undoRoutes } from './internal/enforcement/undo.ts'
 import { exportRoutes } from './internal/exports.ts'
+import { findRoutes } from './internal/find.ts'
 import { cycleRoutes } from './internal/month-end/cycles.ts'
 import { scheduleRoutes } from './internal/month-end/schedules.ts'
 import { statementRoutes } from './internal/month-end/statements.ts'
@@ -87,6 +88,7 @@ const INTERNAL: readonly Route<InternalOptions>[][] = [
   scheduleRoutes,
   countRoutes,
   statusRoutes,
+  findRoutes,
   mailRoutes,
   addressRoutes,
   webhookRoutes,

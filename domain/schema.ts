@@ -72,6 +72,8 @@ export const Id = (description: string) => Type.Integer({ description, minimum: 
 /** Response to most changes: the id of the created or changed thing. */
 export const IdResponse = strictObject({ id: Id('Id of the created or changed object') })
 
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
 export const Actor = Type.String({
   maxLength: 300,
   description:

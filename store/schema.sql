@@ -747,11 +747,14 @@ create table pools (
   constraint pools_warning_threshold_pct_check CHECK (((warning_threshold_pct >= 1) AND (warning_threshold_pct <= 100))),
   constraint pools_watchdog_mode_check CHECK ((watchdog_mode = ANY (ARRAY[0, 1, 2])))
 );
+CREATE INDEX pools_name ON public.pools USING btree (tenant_id, lower(name) text_pattern_ops) WHERE (deleted_at IS NULL);
 CREATE UNIQUE INDEX pools_tenant_id ON public.pools USING btree (tenant_id, id);
 alter table pools enable row level security;
 alter table pools force row level security;
 create policy own on pools for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
+create policy search on pools for select to simherd_search using (true);
 grant delete, insert, select, update on pools to simherd_tenant;
+grant select (deleted_at, id, name, tenant_id) on pools to simherd_search;
 
 create table processes (
   id text not null,
@@ -981,6 +984,8 @@ create table sims (
   constraint sims_watchdog_mode_check CHECK ((watchdog_mode = ANY (ARRAY[0, 1, 2]))),
   constraint sims_in_blocks TRIGGER DEFERRABLE INITIALLY DEFERRED
 ) with (autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000, fillfactor=80);
+CREATE INDEX sims_imsi ON public.sims USING btree (imsi) WHERE (imsi <> ''::text);
+CREATE INDEX sims_msisdn ON public.sims USING btree (msisdn) WHERE (msisdn <> ''::text);
 CREATE INDEX sims_order ON public.sims USING btree (order_id, id) WHERE (order_id IS NOT NULL);
 CREATE INDEX sims_pending ON public.sims USING btree (tenant_id, id) WHERE (pending_since IS NOT NULL);
 CREATE INDEX sims_pool ON public.sims USING btree (pool_id, id);
@@ -988,6 +993,7 @@ CREATE INDEX sims_search ON public.sims USING gin (lower(((((((iccid || '
 '::text) || imsi) || '
 '::text) || msisdn) || '
 '::text) || tag)) gin_trgm_ops);
+CREATE INDEX sims_tag ON public.sims USING btree (tenant_id, lower(tag) text_pattern_ops) WHERE (tag <> ''::text);
 CREATE UNIQUE INDEX sims_tenant_id ON public.sims USING btree (tenant_id, id);
 CREATE TRIGGER sims_counted AFTER UPDATE ON public.sims REFERENCING OLD TABLE AS was NEW TABLE AS became FOR EACH STATEMENT EXECUTE FUNCTION count_moved_sims();
 CREATE CONSTRAINT TRIGGER sims_in_blocks AFTER INSERT OR DELETE OR UPDATE OF status ON public.sims DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((current_setting('app.tallies'::text, true) IS DISTINCT FROM 'on'::text)) EXECUTE FUNCTION count_sim_in_blocks();
@@ -1697,6 +1703,25 @@ begin
   return name;
 end $function$;
 grant execute on function make_usage_partition(date) to simherd_platform;
+
+CREATE OR REPLACE FUNCTION public.named_from(beginning text, most integer)
+ RETURNS TABLE(kind text, id bigint)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER ROWS 20
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  (select 'sim', s.id from public.sims s
+    where s.tenant_id = (select public.app_tenant()) and s.tag <> ''
+      and lower(s.tag) ~>=~ lower(beginning) and lower(s.tag) ~<~ (lower(beginning) || U&'\+10FFFF')
+    order by lower(s.tag) using ~<~ limit most)
+  union all
+  (select 'pool', p.id from public.pools p
+    where p.tenant_id = (select public.app_tenant()) and p.deleted_at is null
+      and lower(p.name) ~>=~ lower(beginning) and lower(p.name) ~<~ (lower(beginning) || U&'\+10FFFF')
+    order by lower(p.name) using ~<~ limit most)
+$function$;
+alter function named_from(text,integer) owner to simherd_search;
+grant execute on function named_from(text,integer) to simherd_tenant;
 
 CREATE OR REPLACE FUNCTION public.notify_caller_change()
  RETURNS trigger

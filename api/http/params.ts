@@ -1,7 +1,7 @@
 /** Path parameters. */
 import { Type } from 'typebox'
 import { type ErrorCode, ServiceError } from '../../domain/errors.ts'
-import { Id, Text } from '../../domain/schema.ts'
+import { Id, Text, UUID } from '../../domain/schema.ts'
 
 export const PoolParams = Type.Object({ id: Id('Pool id') })
 export const SimParams = Type.Object({ id: Id('SIM id') })
@@ -23,8 +23,6 @@ export const CycleParams = Type.Object({ key: Type.String({ maxLength: 32, descr
 export const WorkflowParams = Type.Object({
   workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }),
 })
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Reads a path segment as a UUID, in lower case. @throws ServiceError with this code for other text */
 const uuidReader = (code: ErrorCode, noun: string, whose: string) => (segment: string) => {

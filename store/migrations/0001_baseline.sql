@@ -2,7 +2,7 @@
 --
 -- simherd_tenant   a tenant's work: sees the rows of the tenant named by the setting app.tenant
 -- simherd_platform the few tables of all tenants: tenants, keys, platform tariffs, work lists, outbox
--- simherd_search   owns the two functions that search SIMs by index
+-- simherd_search   owns the functions that search SIMs and pools by index
 --
 -- None of them can log in. The login that runs the service is granted the first two, and takes one on in each transaction
 -- (store/tenancy.ts). It has none of their rights otherwise, so a statement outside of store/tenancy.ts sees no row.
@@ -256,8 +256,11 @@ create table pools (
   activated_at timestamptz not null,
   deleted_at timestamptz
 );
+create index pools_name on pools (tenant_id, lower(name) text_pattern_ops) where deleted_at is null;
 create unique index pools_tenant_id on pools (tenant_id, id);
+create policy search on pools for select to simherd_search using (true);
 grant delete, insert, select, update on pools to simherd_tenant;
+grant select (deleted_at, id, name, tenant_id) on pools to simherd_search;
 
 -- Orders of SIMs, what a unit costs, and which order a SIM came with.
 create table orders (
@@ -347,10 +350,13 @@ create table sims (
   constraint sims_pending_pool_id_tenant foreign key (tenant_id, pending_pool_id) references pools (tenant_id, id),
   constraint sims_pool_id_tenant foreign key (tenant_id, pool_id) references pools (tenant_id, id)
 ) with (autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000, fillfactor=80);
+create index sims_imsi on sims (imsi) where imsi <> '';
+create index sims_msisdn on sims (msisdn) where msisdn <> '';
 create index sims_order on sims (order_id, id) where order_id is not null;
 create index sims_pending on sims (tenant_id, id) where pending_since is not null;
 create index sims_pool on sims (pool_id, id);
 create index sims_search on sims using gin (lower(iccid || e'\n' || imsi || e'\n' || msisdn || e'\n' || tag) gin_trgm_ops);
+create index sims_tag on sims (tenant_id, lower(tag) text_pattern_ops) where tag <> '';
 create unique index sims_tenant_id on sims (tenant_id, id);
 create trigger sims_counted after update on sims referencing old table as was new table as became
   for each statement execute function count_moved_sims();
@@ -1570,6 +1576,24 @@ as $$
 $$;
 revoke all on function sims_with_iccids from public;
 grant execute on function sims_with_iccids to simherd_tenant;
+
+-- The first SIMs and pools, so many of each, whose tag or name begins with a text in upper or lower case.
+create function named_from(beginning text, most integer) returns table (kind text, id bigint)
+  language sql stable security definer rows 20
+  set search_path = pg_catalog, pg_temp
+as $$
+  (select 'sim', s.id from public.sims s
+    where s.tenant_id = (select public.app_tenant()) and s.tag <> ''
+      and lower(s.tag) ~>=~ lower(beginning) and lower(s.tag) ~<~ (lower(beginning) || U&'\+10FFFF')
+    order by lower(s.tag) using ~<~ limit most)
+  union all
+  (select 'pool', p.id from public.pools p
+    where p.tenant_id = (select public.app_tenant()) and p.deleted_at is null
+      and lower(p.name) ~>=~ lower(beginning) and lower(p.name) ~<~ (lower(beginning) || U&'\+10FFFF')
+    order by lower(p.name) using ~<~ limit most)
+$$;
+revoke all on function named_from from public;
+grant execute on function named_from to simherd_tenant;
 
 reset role;
 revoke create on schema public from simherd_search;

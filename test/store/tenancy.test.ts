@@ -110,21 +110,28 @@ describe('row-level security', () => {
     ])
   })
 
-  test.each(['simherd_platform', 'pg_monitor'])('denies the search to %s', async (role) => {
-    const search = db.transaction().execute(async (q) => {
-      await sql`select set_config('role', ${role}, true), set_config('app.tenant', ${ours}, true)`.execute(q)
-      await sql`select * from search_sims('%', null, null, null, null, false)`.execute(q)
-    })
+  const SEARCHES = ["search_sims('%', null, null, null, null, false)", "named_from('', 1)"]
+  test.each(['simherd_platform', 'pg_monitor'].flatMap((role) => SEARCHES.map((of) => [role, of] as const)))(
+    'denies to %s: %s',
+    async (role, of) => {
+      const search = db.transaction().execute(async (q) => {
+        await sql`select set_config('role', ${role}, true), set_config('app.tenant', ${ours}, true)`.execute(q)
+        await sql`select * from ${sql.raw(of)}`.execute(q)
+      })
 
-    await expect(search).rejects.toThrow(/permission denied/)
-  })
+      await expect(search).rejects.toThrow(/permission denied/)
+    },
+  )
 
   test('lets the role of the search read the columns of the search only', async () => {
     const { rows } = await sql<{ name: string; type: string; columns: string[] }>`
       select table_name as name, privilege_type as type, array_agg(column_name::text order by column_name) as columns
-        from information_schema.role_column_grants where grantee = 'simherd_search' group by 1, 2`.execute(db)
+        from information_schema.role_column_grants where grantee = 'simherd_search' group by 1, 2 order by 1`.execute(
+      db,
+    )
 
     expect(rows).toEqual([
+      { name: 'pools', type: 'SELECT', columns: ['deleted_at', 'id', 'name', 'tenant_id'] },
       {
         name: 'sims',
         type: 'SELECT',

@@ -3,11 +3,12 @@
  * Idempotency-Key. A worker runs the workflows; their activities cannot reach a service.
  */
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTemporalWorker } from '../../worker/start-temporal-worker.ts'
 import { LINES, OPERATIONS } from '../api/every-route/calls.ts'
 import { isIdempotent, type Keys, opensToNobodyElse, someKeys } from '../api/every-route/route-checks.ts'
 import { useEstates } from '../api/full-tenant.ts'
+import type { Tenant } from '../api/harness.ts'
 import { workflowBundle } from '../setup/workflow-bundle.ts'
 import { useTemporal } from './development-server.ts'
 
@@ -50,4 +51,14 @@ describe('Idempotency-Key', () => {
       await isIdempotent(estates, operation)
     },
   )
+})
+
+test('a workflow is found by its id, by its tenant alone', async () => {
+  const undo = { rule: 'rule-to-find', since: '2026-11-01T00:00:00Z' }
+  const { workflowId } = (await harness.tenant.inside('POST', '/internal/workflows/undo-suspensions', undo)).body
+  const find = async ({ inside }: Tenant) =>
+    (await inside('GET', `/internal/find?q=${encodeURIComponent(workflowId)}`)).body.objects
+
+  expect(await find(harness.tenant)).toEqual([{ kind: 'workflow', id: workflowId, matched: 'id', name: '' }])
+  expect(await find(harness.other)).toEqual([])
 })

@@ -41,7 +41,7 @@ export function answerStart(reply: FastifyReply, { workflowId, runId, status, st
 export const START_RESPONSES = { 200: StartResponse, 202: StartResponse }
 
 /** The latest run of an id; undefined if Temporal knows none. */
-async function known(workflowClient: WorkflowClient, workflowId: string, tenantId: string) {
+export async function findRun(workflowClient: WorkflowClient, workflowId: string, tenantId: string) {
   try {
     return await workflowClient.look(workflowId, tenantId)
   } catch (error) {
@@ -68,7 +68,7 @@ export const workflowRoutes = [
       const { tenantId, body } = request
       const simId = await inTenant(store, tenantId, (tx) => simNamed(tx, body))
       const workflowId = provisionAndActivateId(tenantId, simId)
-      const run = await known(workflowClient, workflowId, tenantId)
+      const run = await findRun(workflowClient, workflowId, tenantId)
       if (run?.status === 'running') return answerStart(reply, { ...run, started: false })
       const input = await inTenant(store, tenantId, (tx) => provisionInput(tx, simId, body))
       await noteStart(store, request, workflowId, input)
@@ -88,7 +88,7 @@ export const workflowRoutes = [
       const { workflowId } = start
       if (start.do === 'answer') {
         const { before, input } = start
-        const run = await known(workflowClient, workflowId, tenantId)
+        const run = await findRun(workflowClient, workflowId, tenantId)
         if (run !== undefined || before.isComing) {
           return { workflowId, runId: run?.runId ?? '', status: run?.status ?? 'running' }
         }

@@ -220,6 +220,7 @@ export const LINES: Readonly<Record<string, Line>> = {
   },
   listPoolSims: { call: pool },
   listPoolWatchdogLogs: { call: pool },
+  findObjects: { call: ({ iccid }) => ({ query: { q: iccid } }), foreign: 200 },
   listSims: { call: ({ poolId }) => ({ query: { poolId } }), foreign: 'empty' },
   getSim: {
     call: ({ iccid }) => ({ path: { idOrIccid: iccid } }),

@@ -143,6 +143,9 @@ export const HOT: Readonly<Record<string, Work>> = {
   'search for an ICCID in groups': (estate) =>
     list(`/api/sims?search=${estate.iccid(estate.firstSim).replaceAll(/(.{4})/g, '$1%20')}`)(estate),
   'search for a tag': (estate) => list(`/api/sims?search=meter-${estate.sims - 7}`)(estate),
+  'find by ICCID': (estate) => get(estate, `/internal/find?q=${estate.iccid(one(estate))}`, 'inside'),
+  'find by the beginning of a tag': (estate) => get(estate, '/internal/find?q=meter-', 'inside'),
+  'find by number': (estate) => get(estate, `/internal/find?q=26201${one(estate)}`, 'inside'),
   'search for what is not there': list('/api/sims?search=nothing-like-it'),
   'search within a pool': async (estate) => {
     const [simId] = estate.take(1)
