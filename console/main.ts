@@ -12,6 +12,7 @@ import { isOwnRequest } from './own-request.ts'
 import { alertRoutes } from './pages/alerts/index.ts'
 import { decisionRoutes } from './pages/decisions/index.ts'
 import { estateRoutes } from './pages/estate.ts'
+import { findRoutes } from './pages/find.ts'
 import { overviewRoutes } from './pages/overview/index.ts'
 import { doorRoutes } from './pages/sign-in.ts'
 import { simRoutes } from './pages/sims/index.ts'
@@ -57,6 +58,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
   const app = buildApp(options)
   await app.register(helmet, POLICY)
   const pages: FastifyPluginAsync = async (scope) => {
+    scope.decorateRequest('pageTenant', null)
     scope.setErrorHandler((error, request, reply) => sendFailure(error, request, reply))
     scope.addHook('onRequest', async ({ method, headers }) => {
       if (method === 'GET' || method === 'HEAD' || isOwnRequest(headers)) return
@@ -71,6 +73,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     await scope.register(assetRoutes)
     estateRoutes(scope, options)
     overviewRoutes(scope, options, clock)
+    findRoutes(scope, options)
     pulseRoutes(scope, options, clock)
     simRoutes(scope, options, clock)
     alertRoutes(scope, options, clock)

@@ -4,6 +4,13 @@ import { mustAnswer } from './answers.ts'
 import { type Calls, callsOf, type Doors } from './calls.ts'
 import type { PageTenant } from './parts/page.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The tenant that a request of the console is about, once it is read: the page of a failure shows it too. */
+    pageTenant: PageTenant | null
+  }
+}
+
 export interface TenantParams {
   readonly tenant: string
 }
@@ -17,5 +24,7 @@ export interface TenantCalls {
 export async function callsFor(request: FastifyRequest<{ Params: TenantParams }>, doors: Doors): Promise<TenantCalls> {
   const { keyId, id: requestId } = request
   const calls = callsOf(doors, { keyId, tenantId: request.params.tenant, requestId })
-  return { calls, tenant: await mustAnswer(calls.outside.GET('/api/tenant')) }
+  const tenant = await mustAnswer(calls.outside.GET('/api/tenant'))
+  request.pageTenant = tenant
+  return { calls, tenant }
 }

@@ -32,12 +32,13 @@ const STYLE_TEXT = readFileSync(new URL('../assets/console.css', import.meta.url
 )
 export const STYLE = makeAsset('console.css', 'text/css; charset=utf-8', Buffer.from(STYLE_TEXT))
 export const ICON = readAsset(import.meta.resolve('../assets/icon.svg'), 'image/svg+xml')
+export const FIND_SCRIPT = readAsset(import.meta.resolve('../assets/find.js'), SCRIPT)
 /** In the order in which a page needs them. */
-export const SCRIPTS = [
+export const LIVE_SCRIPTS = [
   readAsset(import.meta.resolve('idiomorph/dist/idiomorph.min.js'), SCRIPT),
   readAsset(import.meta.resolve('../assets/live.js'), SCRIPT),
 ]
-export const ASSETS = [STYLE, FONT, ICON, ...SCRIPTS]
+export const ASSETS = [STYLE, FONT, ICON, FIND_SCRIPT, ...LIVE_SCRIPTS]
 
 export const assetRoutes: FastifyPluginAsync = async (app) => {
   for (const { path, type, bytes } of ASSETS)

@@ -21,6 +21,7 @@ export async function sendFailure(
   setRefusal(error, request, reply)
   return sendPage(reply, {
     title,
+    ...(request.pageTenant !== null && { tenant: request.pageTenant, isLive: false }),
     main: html`<div class="head"><h1>${title}</h1></div>
 <p class="lead">${detail}</p>
 <p class="mute">Request ${request.id}</p>

@@ -2,7 +2,7 @@
 import type { FastifyReply } from 'fastify'
 import { html } from 'hono/html'
 import type { Session } from '../../domain/tenants/session.ts'
-import { ICON, SCRIPTS, STYLE } from './asset.ts'
+import { FIND_SCRIPT, ICON, LIVE_SCRIPTS, STYLE } from './asset.ts'
 import type { Html } from './html.ts'
 import { icon } from './icon.ts'
 
@@ -21,6 +21,8 @@ interface Page {
   readonly tenant?: PageTenant
   /** The path of the page in the navigation; empty for the overview. */
   readonly current?: string
+  /** Text in the field that finds. */
+  readonly find?: string
   /** Whether a tenant's page is read again when something has changed. Default: yes. */
   readonly isLive?: boolean
 }
@@ -28,9 +30,14 @@ interface Page {
 export const sendPage = async (reply: FastifyReply, page: Page): Promise<FastifyReply> =>
   reply.type('text/html; charset=utf-8').send(String(await frame({ session: reply.request.session, ...page })))
 
-const frame = ({ title, main, session = null, tenant, current, isLive = true }: Page): Html => {
-  // The status, whose version a pulse is, is for operators.
-  const pulse = isLive && tenant !== undefined && session?.tenantId === null ? `/t/${tenant.id}/pulse` : undefined
+const frame = ({ title, main, session = null, tenant, current, find, isLive = true }: Page): Html => {
+  const isOperator = session?.tenantId === null
+  // The status, whose version a pulse is, and finding are for operators.
+  const pulse = isLive && tenant !== undefined && isOperator ? `/t/${tenant.id}/pulse` : undefined
+  const scripts = [
+    ...(isOperator && tenant !== undefined ? [FIND_SCRIPT] : []),
+    ...(pulse === undefined ? [] : LIVE_SCRIPTS),
+  ]
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -40,25 +47,22 @@ const frame = ({ title, main, session = null, tenant, current, isLive = true }: 
 <title>${title} · ${tenant === undefined ? '' : `${tenant.name} · `}Simherd</title>
 <link rel="icon" href="${ICON.path}">
 <link rel="stylesheet" href="${STYLE.path}">
-${
-  pulse === undefined
-    ? ''
-    : SCRIPTS.map(
-        ({ path }) => html`<script src="${path}" defer></script>
+${scripts.map(
+  ({ path }) => html`<script src="${path}" defer></script>
 `,
-      )
-}
+)}
 </head>
 <body${pulse === undefined ? '' : html` data-pulse="${pulse}"`}>
 <a class="skip" href="#main">Skip to the page</a>
 <header class="bar">
 <a class="brand" href="/">${icon('signal')} Simherd</a>
 ${tenant === undefined ? '' : html`<span class="of"><bdi>${tenant.name}</bdi></span>`}
+${tenant === undefined || !isOperator ? '' : finder(tenant, find)}
 ${pulse === undefined ? '' : html`<span id="live" class="live" role="status"></span>`}
 ${session === null ? '' : account(session)}
 </header>
 <div class="${tenant === undefined ? 'alone' : 'beside'}">
-${tenant === undefined ? '' : navigation(tenant, session?.tenantId === null, current)}
+${tenant === undefined ? '' : navigation(tenant, isOperator, current)}
 <main id="main" tabindex="-1">
 ${main}
 </main>
@@ -66,6 +70,12 @@ ${main}
 </body>
 </html>`
 }
+
+const finder = ({ id }: PageTenant, typed = ''): Html => html`<form class="find" method="get" action="/t/${id}/find">
+<label><span class="hidden">Find</span>
+<input type="search" id="find" name="q" value="${typed}" maxlength="300" required placeholder="Find ICCID, tag, pool, id" aria-keyshortcuts="/"></label>
+<button type="submit">${icon('search')}<span class="hidden">Find</span></button>
+</form>`
 
 const account = ({ keyName }: Session): Html => html`<form class="account" method="post" action="/sign-out">
 <span class="who wide">Key <bdi>${keyName}</bdi></span>

@@ -59,7 +59,7 @@ ${choices({ name: 'phase', label: 'Phase', value: query.phase }, [ANY, ...PHASES
 ${choices({ name: 'acknowledged', label: 'Acknowledged', value: query.acknowledged }, [ANY, ...YES_NO])}
 ${choices({ name: 'withheld', label: 'Withheld', value: query.withheld }, [ANY, ...YES_NO])}
 ${choices({ name: 'ended', label: 'State', value: query.ended === true ? true : undefined }, ENDED)}
-<label class="long">Rule <input type="search" name="rule" value="${query.rule ?? ''}"></label>
+<label class="long">Rule <input name="rule" value="${query.rule ?? ''}"></label>
 <button type="submit">Show</button>
 <span class="mute">${count(total)} found</span>
 </form>`

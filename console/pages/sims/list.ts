@@ -36,7 +36,7 @@ const filters = (path: string, query: SimsQuery, pools: readonly PoolName[], tot
 <form class="filters" method="get" action="${path}" role="search">
 ${choices({ name: 'status', label: 'Status', value: query.status }, [ANY, ...STATUSES])}
 ${choices({ name: 'poolId', label: 'Pool', value: query.poolId }, [ANY, ...pools.map(({ id, name }) => [id, name] as const)])}
-<label class="long">ICCID, IMSI, MSISDN or tag <input type="search" name="search" value="${query.search ?? ''}"></label>
+<label class="long">ICCID, IMSI, MSISDN or tag <input name="search" value="${query.search ?? ''}"></label>
 <button type="submit">Show</button>
 <span class="mute">${count(total)} ${total === 1 ? 'matches' : 'match'}</span>
 </form>`

@@ -39,6 +39,7 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
       { recordId: 'a', simId: id, at: '2026-11-20T00:00:00Z', bytesDown: 1_234_567_890 },
     ])
     await aSim(harness.tenant, { tag: '\u202Eright to left' })
+    await aSim(harness.tenant, { tag: 'watt' })
     const tenant = `/t/${harness.tenant.id}`
     simPath = `${tenant}/sims/${id}`
     await writeAlerts(harness, harness.tenant, [
@@ -111,6 +112,8 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     const paths = [
       `/t/${harness.tenant.id}/alerts`,
       `/t/${harness.tenant.id}/alerts?rule=none`,
+      `/t/${harness.tenant.id}/find?q=w`,
+      `/t/${harness.tenant.id}/find?q=nowhere`,
       alertPath,
       decisionPath,
       `${decisionPath}/discard`,
@@ -187,11 +190,11 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     await page.locator('[autofocus]:focus').waitFor()
     await keyboard.type(harness.operatorKey)
     await enter()
-    await follow('Ours', 'SIMs')
-    await tabTo('search')
-    await keyboard.type('pump')
+    await follow('Ours')
+    await keyboard.press('/')
+    await keyboard.type('pump 7')
     await enter()
-    await follow('pump 7', 'Suspend…', 'Suspend')
+    await follow('Suspend…', 'Suspend')
     await carryOut()
     await page.getByRole('link', { name: 'Bring back…' }).waitFor()
     await follow('Bring back…', 'Bring back')

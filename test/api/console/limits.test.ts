@@ -39,7 +39,13 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
     const ask = { rule: 'sim-overage', cycle: '2026-11', poolId, simIds, workflowId: 'w' }
     const { holdId } = (await tenant.inside('POST', '/internal/enforcement/permits', ask)).body
     const [sim, alert] = [`${path}/sims/${sims[0]?.id}`, `${path}/alerts/${body.data[0].id}`]
-    Object.assign(paths, { Tenants: '/?search=', Overview: path, SIMs: `${path}/sims`, Alerts: `${path}/alerts` })
+    Object.assign(paths, {
+      Tenants: '/?search=',
+      Overview: path,
+      SIMs: `${path}/sims`,
+      Alerts: `${path}/alerts`,
+      Find: `${path}/find?q=n`,
+    })
     Object.assign(paths, {
       SIM: sim,
       Alert: alert,
@@ -49,7 +55,7 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
     })
   })
 
-  test.each(['Tenants', 'Overview', 'SIMs', 'SIM', 'Alerts', 'Alert', 'Decision', 'Suspend', 'Silence'])(
+  test.each(['Tenants', 'Overview', 'SIMs', 'SIM', 'Alerts', 'Alert', 'Decision', 'Find', 'Suspend', 'Silence'])(
     '%s',
     async (name) => {
       const browser = await pages.signedIn(harness.operatorKey)

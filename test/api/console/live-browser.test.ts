@@ -53,7 +53,7 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     const sims = await openPage(`${tenant}/sims`)
     const sim = await openPage(`${tenant}/sims/${id}`)
     await sims.getByLabel('Pool').selectOption('Meters')
-    await sims.getByRole('searchbox').pressSequentially('half a wo')
+    await sims.getByLabel('ICCID, IMSI').pressSequentially('half a wo')
     await sims.evaluate('document.activeElement.setSelectionRange(2, 4); scrollTo(0, 300)')
     await sim.getByText('As a table').click()
     await sim.evaluate(`getSelection().selectAllChildren(document.querySelector('.lead')); scrollTo(0, 200)`)
