@@ -8,7 +8,8 @@ import { html } from 'hono/html'
 import { Type } from 'typebox'
 import { type FetchResult, idempotent } from '../../adapters/rest/client.ts'
 import { asServiceError } from '../../api/http/problems.ts'
-import { ERRORS, type ServiceError } from '../../domain/errors.ts'
+import { ERRORS, ServiceError } from '../../domain/errors.ts'
+import { quote } from '../../domain/quote.ts'
 import { Id } from '../../domain/schema.ts'
 import { mustAnswer } from '../answers.ts'
 import type { Calls, Doors } from '../calls.ts'
@@ -202,3 +203,33 @@ export const textField = (
   typed: Typed,
 ): Html => html`<label>${label}
 <textarea name="${name}" rows="2" maxlength="${most}" required>${typed[name] ?? ''}</textarea></label>`
+
+/** Bytes of a value that a refusal quotes. */
+const MOST_QUOTED = 100
+
+interface Range {
+  readonly from: number
+  readonly to?: number
+  readonly isRequired?: boolean
+}
+
+/** A field for a whole number. */
+export const numberField = (
+  { name, label, from, to }: { readonly name: string; readonly label: string } & Range,
+  typed: Typed,
+): Html => html`<label>${label}
+<input type="number" name="${name}" min="${from}" max="${to ?? ''}" value="${typed[name] ?? ''}"></label>`
+
+/** The whole number in a field; null: the field is empty. @throws ServiceError `invalid_request` */
+export function readNumber(typed: Typed, name: string, range: Range & { readonly isRequired: true }): number
+export function readNumber(typed: Typed, name: string, range: Range): number | null
+export function readNumber(typed: Typed, name: string, { from, to = Number.MAX_SAFE_INTEGER, isRequired }: Range) {
+  const text = typed[name]?.trim() ?? ''
+  if (text === '' && isRequired !== true) return null
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN
+  if (number >= from && number <= to) return number
+  throw new ServiceError(
+    'invalid_request',
+    `${name}: got ${quote(text, MOST_QUOTED) || 'nothing'}, expected a whole number from ${from} to ${to}.`,
+  )
+}

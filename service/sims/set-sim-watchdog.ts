@@ -11,15 +11,17 @@ const SETTINGS = ['watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts',
 
 /**
  * Changes a SIM's watchdog settings. A null makes the SIM inherit the setting of its pool. Marks the SIM and its pool
- * due for evaluation.
+ * due for evaluation. Safe to run twice: without a change, nothing is noted.
  *
  * @throws ServiceError `sim_not_found`
  */
 export async function setSimWatchdog(
   tx: TenantTx,
-  { id, ...change }: SimWatchdogChange & { id: number },
+  { id, ...asked }: SimWatchdogChange & { id: number },
 ): Promise<{ id: number }> {
   const sim = await lockSimRecord(tx, id)
+  const change = { ...asked }
+  for (const name of SETTINGS) if (change[name] === sim[name]) delete change[name]
   const changes = wordsOf(change)
   if (changes.length === 0) return { id }
   await setWatchdog(tx, id, change)

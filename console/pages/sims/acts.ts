@@ -1,4 +1,4 @@
-/** Acts on a SIM: suspend, bring back. Each opens a ticket. */
+/** Acts on a SIM that change its state: suspend, bring back. Each opens a ticket. */
 import { html } from 'hono/html'
 import { labelOf, SimStatus } from '../../../domain/codes.ts'
 import type { SimEnforcement } from '../../../domain/enforcement/enforcement.ts'
@@ -9,14 +9,14 @@ import type { Act } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import { ago, grouped, statusBadge } from '../../parts/marks.ts'
 
-interface ActedOn {
+export interface ActedOn {
   readonly sim: Sim
   /** Null for keys that may not see it. */
   readonly enforcement: Part<SimEnforcement>
 }
 
 /** @throws ServiceError `sim_not_found` */
-async function readSim({ inside, outside }: Calls, id: number): Promise<ActedOn> {
+export async function readSim({ inside, outside }: Calls, id: number): Promise<ActedOn> {
   const [sim, enforcement] = await Promise.all([
     mustAnswer(outside.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: String(id) } } })),
     tryAnswer(inside.GET('/internal/sims/{id}/enforcement', { params: { path: { id } } })),
@@ -24,8 +24,8 @@ async function readSim({ inside, outside }: Calls, id: number): Promise<ActedOn>
   return { sim, enforcement }
 }
 
-const nameOf = ({ tag, iccid }: Sim): Html => html`<bdi>${tag || grouped(iccid)}</bdi>`
-const simWords = ({ sim }: ActedOn): (readonly [string, Html])[] => [
+export const nameOf = ({ tag, iccid }: Sim): Html => html`<bdi>${tag || grouped(iccid)}</bdi>`
+export const simWords = ({ sim }: ActedOn): (readonly [string, Html])[] => [
   ['SIM', nameOf(sim)],
   ...(sim.tag === '' ? [] : [['ICCID', html`${grouped(sim.iccid)}`] as const]),
   ['Now', statusBadge(sim.status)],
@@ -103,8 +103,8 @@ function causeOf(found: ActedOn, now: number): (readonly [string, Html])[] {
 const passedOver = (found: ActedOn): (readonly [string, string])[] =>
   suspensionOf(found)?.cause === 'watchdog' ? [['Watchdog', 'No rule suspends it again in this billing cycle.']] : []
 
-/** Acts with an effect on a SIM in its present state. */
+/** Of these acts, those with an effect on a SIM in its present state. */
 export const actsOn = ({ status }: Pick<Sim, 'status'>): Act<ActedOn>[] =>
   status === SimStatus.Active ? [suspend] : status === SimStatus.Suspended ? [bringBack] : []
 
-export const SIM_ACTS = [suspend, bringBack]
+export const STATE_ACTS = [suspend, bringBack]

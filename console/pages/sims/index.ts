@@ -5,8 +5,9 @@ import type { Doors } from '../../calls.ts'
 import { actRoutes, Done, doneNotice } from '../../parts/form.ts'
 import { sendPage } from '../../parts/page.ts'
 import { callsFor, type TenantParams } from '../../tenant.ts'
-import { actsOn, SIM_ACTS } from './acts.ts'
+import { actsOn, STATE_ACTS } from './acts.ts'
 import { SimsQuery, simsPage } from './list.ts'
+import { MORE_ACTS, MOVE } from './more-acts.ts'
 import { simPage } from './show.ts'
 
 const SimPath = Type.Object({ tenant: Type.String(), sim: Type.String() })
@@ -29,12 +30,14 @@ export function simRoutes(app: FastifyInstance, doors: Doors, clock: () => numbe
       const { calls, tenant } = await callsFor(request, doors)
       const path = { idOrIccid: request.params.sim }
       const sim = await mustAnswer(calls.outside.GET('/api/sims/{idOrIccid}', { params: { path } }))
-      // Said until it is carried out: then its state says so.
-      const said = doneNotice(request, actsOn(sim))
-      const main = await simPage(calls, tenant, sim, { now: clock(), said })
+      const isOperator = request.session?.tenantId === null
+      // A new state is said until it is carried out: then its badge says so.
+      const said = doneNotice(request, [...actsOn(sim), ...MORE_ACTS, MOVE])
+      const main = await simPage(calls, tenant, sim, { now: clock(), said, isOperator })
       const title = sim.tag || sim.iccid
       return sendPage(reply, { title, main, tenant, current: 'sims' })
     },
   )
-  for (const act of SIM_ACTS) actRoutes(app, doors, clock, act)
+  for (const act of [...STATE_ACTS, ...MORE_ACTS]) actRoutes(app, doors, clock, act)
+  actRoutes(app, doors, clock, MOVE)
 }

@@ -1,6 +1,6 @@
 /** Cells of SIMs, for every list of them. */
 import { html } from 'hono/html'
-import { ofLimit } from '../../../domain/quantity.ts'
+import { ofLimit, percent } from '../../../domain/quantity.ts'
 import type { SimSummary } from '../../../domain/sims/sim.ts'
 import type { Html } from '../../parts/html.ts'
 
@@ -14,3 +14,7 @@ export const usedCell = ({
   isOverage,
 }: Pick<SimSummary, 'usageMB' | 'limitMB' | 'isOverage'>): Html =>
   html`<td class="number${isOverage ? ' critical' : ''}">${usageMB === 0 && limitMB === 0 ? html`<span class="mute">none</span>` : ofLimit(usageMB, limitMB)}${isOverage ? html`<small>over</small>` : ''}</td>`
+
+/** The warning threshold in effect, its own or its pool's. */
+export const thresholdWords = ({ warningThresholdPct }: Pick<SimSummary, 'warningThresholdPct'>): Html =>
+  warningThresholdPct === null ? html`<span class="mute">as its pool</span>` : html`${percent(warningThresholdPct)}`

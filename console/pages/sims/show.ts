@@ -5,7 +5,7 @@ import type { WatchdogLogEntry } from '../../../domain/alerts/watchdog-log-entry
 import { labelOf, SimType, WatchdogMode } from '../../../domain/codes.ts'
 import type { SimEnforcement } from '../../../domain/enforcement/enforcement.ts'
 import { instant } from '../../../domain/local-time.ts'
-import { count, duration, megabytes, ofLimit, percent } from '../../../domain/quantity.ts'
+import { count, duration, megabytes, ofLimit } from '../../../domain/quantity.ts'
 import type { ExplainedRule } from '../../../domain/rules/explanation.ts'
 import type { Sim } from '../../../domain/sims/sim.ts'
 import { dataOf, type Part, tryAnswer } from '../../answers.ts'
@@ -29,6 +29,8 @@ import type { PageTenant } from '../../parts/page.ts'
 import { readUsage, runningCycleIn, usageChart } from '../../parts/usage.ts'
 import { phaseBadge } from '../alerts/marks.ts'
 import { actsOn } from './acts.ts'
+import { thresholdWords } from './marks.ts'
+import { moreActsOn, queuedWords } from './more-acts.ts'
 
 const MOST_ENTRIES = 10
 
@@ -37,7 +39,7 @@ export async function simPage(
   calls: Calls,
   tenant: PageTenant,
   sim: Sim,
-  { now, said }: { readonly now: number; readonly said: Html | '' },
+  { now, said, isOperator }: { readonly now: number; readonly said: Html | ''; readonly isOperator: boolean },
 ): Promise<Html> {
   const { outside, inside } = calls
   const path = { id: sim.id }
@@ -54,6 +56,8 @@ export async function simPage(
     sim.poolId === null ? null : tryAnswer(outside.GET('/api/pools/{id}', { params: { path: { id: sim.poolId } } })),
   ])
   const poolName = sim.poolId === null ? 'none' : (dataOf(pool)?.name ?? `Pool ${sim.poolId}`)
+  const isSpared = dataOf(enforcement)?.passedOver ?? false
+  const more = moreActsOn(sim, { isOperator, isSpared })
   return html`<div class="head">
 <div>
 <p class="crumbs"><a href="/t/${tenant.id}/sims">SIMs</a></p>
@@ -73,10 +77,15 @@ ${panelOf({ title: 'Log', id: 'log', note: 'newest first' }, log, ({ data }) => 
 </div>
 <div>
 ${thisCycle(sim)}
-${panel({ title: 'Identity', id: 'identity' }, facts(identityOf(sim, poolName, now)))}
+${panel({ title: 'Identity', id: 'identity' }, facts(identityOf(sim, { poolName, isSpared, now })))}
+${more.length === 0 ? '' : panel({ title: 'More', id: 'more' }, actLines(`/t/${tenant.id}/sims/${sim.id}`, more))}
 </div>
 </div>`
 }
+
+const actLines = (path: string, acts: ReturnType<typeof moreActsOn>): Html => html`<ul class="log">
+${acts.map(({ name, label, icon: picture }) => logRow(icon(picture), html`<a href="${path}/${name}">${label}…</a>`))}
+</ul>`
 
 const alertList = (tenantId: string, alerts: readonly Alert[], now: number): Html =>
   alerts.length === 0
@@ -106,14 +115,12 @@ function suspension(enforcement: Part<SimEnforcement>, now: number, renewal: str
 }
 
 const thisCycle = (sim: Sim): Html => {
-  const warns =
-    sim.warningThresholdPct === null ? html`<span class="mute">as its pool</span>` : percent(sim.warningThresholdPct)
   return panel({ title: 'This cycle', id: 'cycle' }, [
     html`<div class="inset">${meter(sim.usageMB, sim.limitMB)}</div>`,
     facts([
       ['Used', ofLimit(sim.usageMB, sim.limitMB)],
       ['Overage', sim.isOverage ? html`<span class="critical">${megabytes(sim.overageMB)}</span>` : 'none'],
-      ['Warns at', warns],
+      ['Warns at', thresholdWords(sim)],
       ['SMS, voice', `${count(sim.smsCount)} · ${duration(sim.voiceMins * 60_000)}`],
     ]),
   ])
@@ -121,14 +128,27 @@ const thisCycle = (sim: Sim): Html => {
 
 const known = (value: string): Html | string => (value === '' ? html`<span class="mute">not seen</span>` : value)
 
-const identityOf = (sim: Sim, poolName: string, now: number): (readonly [string, Html | string])[] => [
+const watchdogWords = (sim: Sim, isSpared: boolean): string =>
+  sim.isWatchdogExempt
+    ? 'exempt'
+    : `${labelOf(WatchdogMode, sim.watchdogMode)}${isSpared ? ', suspends it no more in this cycle' : ''}`
+
+interface Around {
+  readonly poolName: string
+  /** Whether a person has ended enforcement for this cycle. */
+  readonly isSpared: boolean
+  readonly now: number
+}
+
+const identityOf = (sim: Sim, { poolName, isSpared, now }: Around): (readonly [string, Html | string])[] => [
   ['IMSI', known(sim.imsi)],
   ['MSISDN', known(sim.msisdn)],
   ['IMEI', known(sim.imei)],
   ['Type', labelOf(SimType, sim.type)],
   ['Pool', html`<bdi>${poolName}</bdi>`],
   ['Tariff', 'displayName' in sim.tariff ? html`<bdi>${sim.tariff.displayName}</bdi>` : 'none'],
-  ['Watchdog', sim.isWatchdogExempt ? 'exempt' : labelOf(WatchdogMode, sim.watchdogMode)],
+  ...queuedWords(sim),
+  ['Watchdog', watchdogWords(sim, isSpared)],
   ['Last seen', ago(sim.lastSeenAt, now)],
   ['Provisioned', ago(sim.provisionedAt, now, 'not yet')],
 ]

@@ -10,6 +10,7 @@ import { type Browser, escaped, linksIn, useConsole } from './form-browser.ts'
 
 const harness = useHarness()
 const pages = useConsole(harness)
+const MORE = ['refresh', 'send-sms', 'exempt', 'watch', 'threshold', 'spare', 'move', 'take-out', 'take-back']
 const OWN = { 'sec-fetch-site': 'same-origin' }
 const CROSS = { 'sec-fetch-site': 'cross-site' }
 
@@ -206,12 +207,117 @@ describe('a SIM', () => {
   })
 })
 
+describe('more about a SIM:', () => {
+  /** Sends a form, and sends it again. */
+  async function twice(name: string, fields = {}) {
+    const { body, send } = await formOf(`${simPath()}/${name}`)
+    const sent = [await send(fields), await send(fields)]
+
+    expect(sent.map(({ status, headers }) => [status, headers['location']])).toEqual(
+      sent.map(() => [303, `${simPath()}?done=${name}`]),
+    )
+    return { body, after: (await browser.get(`${simPath()}?done=${name}`, OWN)).body }
+  }
+  const theSim = async () => (await harness.tenant.ask('GET', `/api/sims/${sim.id}`)).body
+  const offered = async (by = browser) =>
+    linksIn((await by.get(simPath())).body).flatMap((href) => {
+      const name = href?.startsWith(`${simPath()}/`) ? href.slice(simPath().length + 1) : ''
+      return MORE.includes(name) ? [name] : []
+    })
+  const eventsNow = async () => (await harness.tenant.ask('GET', '/api/events')).body.pagination.totalItems
+
+  test('its connection is refreshed once, and an SMS sent once', async () => {
+    await twice('refresh')
+    const { after } = await twice('send-sms', { message: 'reboot & "report"' })
+
+    expect(after).toContain('The carrier is asked to send the SMS.')
+    expect((await openTickets()).map(({ type }) => type)).toEqual([TicketType['Send SMS'], TicketType.Refresh])
+  })
+
+  test('an empty SMS is refused by its field', async () => {
+    const { send } = await formOf(`${simPath()}/send-sms`)
+    const { status, body } = await send({ message: '' })
+
+    expect([status, await openTickets()]).toEqual([400, []])
+    expect(body).toContain('message')
+  })
+
+  test('it is exempt, and watched again; what is the case already is noted once', async () => {
+    const before = await eventsNow()
+    const { after } = await twice('exempt')
+    expect([(await theSim()).isWatchdogExempt, await eventsNow()]).toEqual([true, before + 1])
+    expect(after).toContain('<dd>exempt</dd>')
+    expect(await offered()).toContain('watch')
+
+    await twice('watch')
+    expect([(await theSim()).isWatchdogExempt, await eventsNow()]).toEqual([false, before + 2])
+    expect(await offered()).toContain('exempt')
+  })
+
+  test('its warning threshold is its own, or that of its pool', async () => {
+    await twice('threshold', { percent: '65' })
+    expect((await theSim()).warningThresholdPct).toBe(65)
+    const { body } = await twice('threshold', { percent: ' ' })
+
+    expect(body).toContain('<dd>65 %</dd>')
+    expect((await theSim()).warningThresholdPct).toBeNull()
+    for (const percent of ['0', '101', '1e1', 'many']) {
+      const { send } = await formOf(`${simPath()}/threshold`)
+      const refused = await send({ percent })
+      expect(refused.status).toBe(400)
+      expect(refused.body).toContain(`percent: got ${percent}, expected a whole number from 1 to 100.`)
+      expect(refused.body).toContain(`value="${percent}"`)
+    }
+  })
+
+  test('it is not suspended in this cycle, which its page says', async () => {
+    const { after } = await twice('spare')
+
+    expect(after).toContain('suspends it no more in this cycle')
+    expect(await offered()).not.toContain('spare')
+  })
+
+  test('a change is queued for the end of the cycle, and taken back', async () => {
+    const poolId = await aPool(harness.tenant, { name: 'Elsewhere <b>' })
+    const { body, after } = await twice('move', { poolId: String(poolId) })
+    expect(body).toContain(`<option value="${poolId}">Elsewhere &lt;b&gt;</option>`)
+    expect((await theSim()).pendingPoolId).toBe(poolId)
+    expect(after).toContain(`moves to pool ${poolId}`)
+
+    await twice('take-back')
+    expect((await theSim()).pendingPoolId).toBeNull()
+
+    await twice('take-out')
+    expect((await theSim()).pendingUnassign).toBe(true)
+    expect(await offered()).not.toContain('take-out')
+    await twice('take-back')
+    expect(await offered()).not.toContain('take-back')
+  })
+
+  test('a move without a pool is refused', async () => {
+    const { send } = await formOf(`${simPath()}/move`)
+    const { status, body } = await send({ poolId: '' })
+
+    expect([status, (await theSim()).pendingPoolId]).toEqual([400, null])
+    expect(body).toContain('poolId: got nothing, expected a whole number')
+  })
+
+  test('is offered by state and by key', async () => {
+    const own = await pages.signedIn(harness.tenant.key)
+    expect(await offered()).toEqual(['refresh', 'send-sms', 'spare', 'exempt', 'threshold', 'move', 'take-out'])
+    expect(await offered(own)).toEqual(['refresh', 'send-sms', 'move', 'take-out'])
+    await suspendBy('user')
+    expect(await offered()).toEqual(['exempt', 'threshold', 'move', 'take-out'])
+  })
+})
+
 describe('each form', () => {
   const FORMS = [
     ['acknowledge', () => `${alertPath()}/acknowledge`],
     ['silence', () => `${alertPath()}/silence`],
     ['suspend', () => `${simPath()}/suspend`],
     ['activate', () => `${simPath()}/activate`],
+    ...MORE.map((name) => [name, () => `${simPath()}/${name}`] as const),
   ] as const
 
   test.each(FORMS)('%s needs a session', async (_, path) => {
