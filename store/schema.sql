@@ -1107,6 +1107,7 @@ create table suspensions (
 CREATE UNIQUE INDEX suspensions_open ON public.suspensions USING btree (sim_id) WHERE (closed_at IS NULL);
 CREATE INDEX suspensions_renewed ON public.suspensions USING btree (tenant_id, closed_at) WHERE ((cause = 'watchdog'::text) AND (until = 'renewal'::text) AND (closed_at IS NOT NULL));
 CREATE INDEX suspensions_rule ON public.suspensions USING btree (tenant_id, rule, sim_id) WHERE ((closed_at IS NULL) AND (cause = 'watchdog'::text));
+CREATE INDEX suspensions_sim ON public.suspensions USING btree (sim_id, opened_at);
 CREATE INDEX suspensions_tenant ON public.suspensions USING btree (tenant_id, sim_id) WHERE (closed_at IS NULL);
 alter table suspensions enable row level security;
 alter table suspensions force row level security;

@@ -1098,6 +1098,7 @@ create index suspensions_renewed on suspensions (tenant_id, closed_at)
   where cause = 'watchdog' and until = 'renewal' and closed_at is not null;
 create index suspensions_rule on suspensions (tenant_id, rule, sim_id)
   where closed_at is null and cause = 'watchdog';
+create index suspensions_sim on suspensions (sim_id, opened_at);
 create index suspensions_tenant on suspensions (tenant_id, sim_id) where closed_at is null;
 grant delete, insert, select, update on suspensions to simherd_tenant;
 

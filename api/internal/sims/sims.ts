@@ -1,9 +1,12 @@
 import { Type } from 'typebox'
 import { IdResponse, strictObject } from '../../../domain/schema.ts'
 import { SimWatchdogChange } from '../../../domain/sims/sim.ts'
+import { SimHistory } from '../../../domain/sims/sim-history.ts'
 import { ImportPreview, ImportQuery, ImportResult, ImportSims } from '../../../domain/sims/sim-import.ts'
 import { takeBackChange } from '../../../service/month-end/queue-change.ts'
 import { importSims, previewSimImport } from '../../../service/sims/import-sims.ts'
+import { readSimHistory } from '../../../service/sims/rows/sim-history.ts'
+import { knownSim } from '../../../service/sims/rows/sims.ts'
 import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { prepareSoFar } from '../../../service/usage/used-so-far.ts'
 import { inTenant, withLongTimeout } from '../../../store/tenancy.ts'
@@ -50,6 +53,17 @@ export const internalSimRoutes = [
         ...(await importSims(tx, sims, lines)),
         ignored,
       }))
+    },
+  }),
+  route('GET', '/sims/:id/history', {
+    operationId: 'readSimHistory',
+    summary: 'Pools and tariffs of a SIM over time, and its suspensions; newest first',
+    problems: ['sim_not_found'],
+    params: SimParams,
+    response: { 200: SimHistory },
+    read: async (tx, { params: { id } }) => {
+      await knownSim(tx, id)
+      return readSimHistory(tx, id)
     },
   }),
   route('PATCH', '/sims/:id/watchdog', {

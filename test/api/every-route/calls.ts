@@ -323,6 +323,7 @@ export const LINES: Readonly<Record<string, Line>> = {
     foreign: 200,
     audit: ['sim'],
   },
+  readSimHistory: { call: sim },
   setSimWatchdog: {
     call: (estate) => ({ ...sim(estate), body: { warningThresholdPct: 1 + (next() % 100) } }),
     audit: ['sim'],

@@ -146,6 +146,7 @@ export const HOT: Readonly<Record<string, Work>> = {
   'find by ICCID': (estate) => get(estate, `/internal/find?q=${estate.iccid(one(estate))}`, 'inside'),
   'find by the beginning of a tag': (estate) => get(estate, '/internal/find?q=meter-', 'inside'),
   'find by number': (estate) => get(estate, `/internal/find?q=26201${one(estate)}`, 'inside'),
+  'history of a SIM': (estate) => get(estate, `/internal/sims/${one(estate)}/history`, 'inside'),
   'search for what is not there': list('/api/sims?search=nothing-like-it'),
   'search within a pool': async (estate) => {
     const [simId] = estate.take(1)
