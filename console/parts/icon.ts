@@ -25,6 +25,7 @@ const NAMES = {
   hold: 'hand',
   back: 'play',
   refresh: 'refresh-cw',
+  history: 'clock',
   sms: 'message-square',
   exempt: 'shield-off',
   next: 'arrow-right',

@@ -6,6 +6,7 @@ import { actRoutes, Done, doneNotice } from '../../parts/form.ts'
 import { sendPage } from '../../parts/page.ts'
 import { callsFor, type TenantParams } from '../../tenant.ts'
 import { actsOn, STATE_ACTS } from './acts.ts'
+import { historyPage } from './history.ts'
 import { SimsQuery, simsPage } from './list.ts'
 import { MORE_ACTS, MOVE } from './more-acts.ts'
 import { simPage } from './show.ts'
@@ -36,6 +37,17 @@ export function simRoutes(app: FastifyInstance, doors: Doors, clock: () => numbe
       const main = await simPage(calls, tenant, sim, { now: clock(), said, isOperator })
       const title = sim.tag || sim.iccid
       return sendPage(reply, { title, main, tenant, current: 'sims' })
+    },
+  )
+  app.get<{ Params: Static<typeof SimPath> }>(
+    '/t/:tenant/sims/:sim/history',
+    { schema: { params: SimPath } },
+    async (request, reply) => {
+      const { calls, tenant } = await callsFor(request, doors)
+      const path = { idOrIccid: request.params.sim }
+      const sim = await mustAnswer(calls.outside.GET('/api/sims/{idOrIccid}', { params: { path } }))
+      const main = await historyPage(calls, tenant, sim, clock())
+      return sendPage(reply, { title: `History of ${sim.tag || sim.iccid}`, main, tenant, current: 'sims' })
     },
   )
   for (const act of [...STATE_ACTS, ...MORE_ACTS]) actRoutes(app, doors, clock, act)

@@ -78,12 +78,17 @@ ${panelOf({ title: 'Log', id: 'log', note: 'newest first' }, log, ({ data }) => 
 <div>
 ${thisCycle(sim)}
 ${panel({ title: 'Identity', id: 'identity' }, facts(identityOf(sim, { poolName, isSpared, now })))}
-${more.length === 0 ? '' : panel({ title: 'More', id: 'more' }, actLines(`/t/${tenant.id}/sims/${sim.id}`, more))}
+${more.length === 0 && !isOperator ? '' : panel({ title: 'More', id: 'more' }, moreLines(`/t/${tenant.id}/sims/${sim.id}`, more, isOperator))}
 </div>
 </div>`
 }
 
-const actLines = (path: string, acts: ReturnType<typeof moreActsOn>): Html => html`<ul class="log">
+const moreLines = (
+  path: string,
+  acts: ReturnType<typeof moreActsOn>,
+  isOperator: boolean,
+): Html => html`<ul class="log">
+${isOperator ? logRow(icon('history'), html`<a href="${path}/history">History</a>`) : ''}
 ${acts.map(({ name, label, icon: picture }) => logRow(icon(picture), html`<a href="${path}/${name}">${label}…</a>`))}
 </ul>`
 

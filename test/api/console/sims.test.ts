@@ -2,6 +2,9 @@
 
 import { describe, expect, test } from 'vitest'
 import { tryAnswer } from '../../../console/answers.ts'
+import { TicketType } from '../../../domain/codes.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { complete } from '../../service/harness.ts'
 import { recordUsage } from '../../service/record-usage.ts'
 import { HOSTILE_NAMES } from '../../unit/channels/hostile.ts'
 import { anActiveSim, aPool, aSim, times, useHarness } from '../harness.ts'
@@ -116,6 +119,22 @@ describe('a SIM', () => {
     expect(body.match(/<title>19 Nov: 5.25 MB<\/title>/g)).toHaveLength(2)
     expect(body).toContain('<th scope="row">19 Nov</th>')
     expect(body.match(/<rect [^>]*><title>/g)).toHaveLength(2 * 30)
+  })
+
+  test('shows its history to an operator, in words', async () => {
+    const poolId = await aPool(harness.tenant, { name: 'North <b>' })
+    const { id } = await anActiveSim(harness, harness.tenant, { poolId }, { tag: 'old' })
+    await inTenant(harness.store, harness.tenant.id, (tx) => complete(tx, { simId: id, type: TicketType.Suspend }))
+    const stock = await aSim(harness.tenant)
+    const browser = await operator()
+    const path = `${simsOf()}/${id}/history`
+    const { body } = await browser.get(path)
+
+    expect(linksIn((await browser.get(`${simsOf()}/${id}`)).body)).toContain(path)
+    expect(body).toContain(`<a href="/t/${harness.tenant.id}/pools/${poolId}"><bdi>North &lt;b&gt;</bdi></a>`)
+    expect(body).toContain('Suspended by a person')
+    expect((await browser.get(`${simsOf()}/${stock.id}/history`)).body).toContain('has not been provisioned')
+    expect((await (await pages.signedIn(await readKey())).get(path)).status).toBe(403)
   })
 
   test('shows the words of others as text', async () => {
