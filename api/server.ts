@@ -29,6 +29,7 @@ import { cycleRoutes } from './internal/month-end/cycles.ts'
 import { scheduleRoutes } from './internal/month-end/schedules.ts'
 import { statementRoutes } from './internal/month-end/statements.ts'
 import { internalOrderRoutes } from './internal/orders/orders.ts'
+import { internalPoolRoutes } from './internal/pools/pools.ts'
 import { explainRoutes } from './internal/rules/explain.ts'
 import { ruleVersionRoutes } from './internal/rules/rule-versions.ts'
 import { ruleRoutes } from './internal/rules/rules.ts'
@@ -71,6 +72,7 @@ const INTERNAL: readonly Route<InternalOptions>[][] = [
   internalTenantRoutes,
   keyRoutes,
   internalTariffRoutes,
+  internalPoolRoutes,
   internalSimRoutes,
   internalTicketRoutes,
   bulkTicketRoutes,

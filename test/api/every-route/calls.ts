@@ -435,6 +435,7 @@ export const LINES: Readonly<Record<string, Line>> = {
   // Enforcement.
   readSimEnforcement: { call: (estate) => ({ ...sim(estate), query: ENFORCED }) },
   readPoolEnforcement: { call: (estate) => ({ ...pool(estate), query: ENFORCED }) },
+  listLargestSims: { call: pool },
   listArmedSims: { call: (estate) => ({ ...pool(estate), query: { cycle: '2026-11' } }) },
   logAction: {
     call: (estate) => ({

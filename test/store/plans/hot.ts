@@ -157,6 +157,7 @@ export const HOT: Readonly<Record<string, Work>> = {
   'a pool': (estate) => get(estate, `/api/pools/${poolOf(estate)}`),
   'pools, page 1': list('/api/pools'),
   'pools, the last page': (estate) => list(`/api/pools?page=${Math.floor(estate.pools.length / PAGE)}`)(estate),
+  'the largest SIMs of a pool': (estate) => get(estate, `/internal/pools/${poolOf(estate)}/largest-sims`, 'inside'),
   'the SIMs of a pool': (estate) => list(`/api/pools/${poolOf(estate)}/sims`)(estate),
   'a ticket': async (estate) => get(estate, `/api/tickets/${await idIn(estate, 'tickets')}`),
   'all tickets': (estate) => get(estate, '/api/tickets'),
