@@ -14,6 +14,7 @@ import { decisionRoutes } from './pages/decisions/index.ts'
 import { estateRoutes } from './pages/estate.ts'
 import { findRoutes } from './pages/find.ts'
 import { overviewRoutes } from './pages/overview/index.ts'
+import { poolRoutes } from './pages/pools/index.ts'
 import { doorRoutes } from './pages/sign-in.ts'
 import { simRoutes } from './pages/sims/index.ts'
 import { assetRoutes } from './parts/asset.ts'
@@ -76,6 +77,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     findRoutes(scope, options)
     pulseRoutes(scope, options, clock)
     simRoutes(scope, options, clock)
+    poolRoutes(scope, options, clock)
     alertRoutes(scope, options, clock)
     decisionRoutes(scope, options, clock)
     scope.get('/*', async ({ url }) => {

@@ -101,6 +101,14 @@ export const entryRow = (
   now: number,
 ): Html => logRow(levelMark(level), html`<bdi>${message}</bdi>`, ago(date, now))
 
+/** The newest entries of the log of a SIM or a pool. */
+export const entryList = (log: readonly WatchdogLogEntry[], now: number): Html =>
+  log.length === 0
+    ? html`<p class="empty">No entry in the watchdog's log.</p>`
+    : html`<ol class="log">
+${log.map((entry) => entryRow(entry, now))}
+</ol>`
+
 /** Names and values. */
 export const facts = (rows: readonly (readonly [string, Html | string])[]): Html => html`<dl class="facts">
 ${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}

@@ -87,6 +87,7 @@ const PAGES = [
   { path: '', name: 'Overview', icon: 'overview', isForOperators: false },
   { path: 'alerts', name: 'Alerts', icon: 'bell', isForOperators: true },
   { path: 'sims', name: 'SIMs', icon: 'sim', isForOperators: false },
+  { path: 'pools', name: 'Pools', icon: 'pool', isForOperators: false },
 ] as const
 
 const navigation = ({ id }: PageTenant, isOperator: boolean, current?: string): Html => html`<details class="menu">

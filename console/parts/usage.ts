@@ -1,9 +1,9 @@
-/** Usage over the running billing cycle: of a SIM, or of all. */
+/** Usage over the running billing cycle: of a SIM, a pool, or all SIMs. */
 import type { CycleInfo } from '../../domain/month-end/month-end.ts'
 import { megabytes } from '../../domain/quantity.ts'
 import { MB } from '../../domain/units.ts'
 import { LONGEST_SERIES_MS, STEPS, type UsageSeries } from '../../domain/usage/usage-series.ts'
-import { dataOf, type Part, tryAnswer } from '../answers.ts'
+import { type Part, tryAnswer } from '../answers.ts'
 import type { Calls } from '../calls.ts'
 import { type Bar, barChart } from './chart.ts'
 import type { Html } from './html.ts'
@@ -14,23 +14,34 @@ const HOUR = STEPS.PT1H
 /** A cycle has at most 72 bars: days, hours of up to three days, or five minutes of up to six hours. */
 const stepOf = (lengthMs: number): Step => (lengthMs > 72 * HOUR ? 'P1D' : lengthMs > 6 * HOUR ? 'PT1H' : 'PT5M')
 
-/** The cycle that runs: the next one may be there before it begins. */
-export function runningCycleIn(cycles: Part<readonly CycleInfo[]>, now: number): CycleInfo | undefined {
-  return dataOf(cycles)?.find(({ startsAt, endsAt }) => Date.parse(startsAt) <= now && now < Date.parse(endsAt))
-}
-
 type Span = Pick<CycleInfo, 'startsAt' | 'endsAt'>
 
-/** Usage of a SIM, or of all. Of a cycle that is longer than a series may be, its end. */
-export function readUsage(
-  calls: Calls,
-  of: { readonly simId?: number },
-  { startsAt, endsAt }: Span,
-): Promise<Part<UsageSeries>> {
+/** Whose usage: a SIM's, a pool's, or else of all SIMs. */
+interface Of {
+  readonly simId?: number
+  readonly poolId?: number
+}
+
+/** Usage in a cycle. Of one that is longer than a series may be, its end. */
+export function readUsage(calls: Calls, of: Of, { startsAt, endsAt }: Span): Promise<Part<UsageSeries>> {
   const end = Date.parse(endsAt)
   const start = Math.max(Date.parse(startsAt), end - LONGEST_SERIES_MS)
   const query = { ...of, from: new Date(start).toISOString(), to: endsAt, step: stepOf(end - start) }
   return tryAnswer(calls.inside.GET('/internal/usage', { params: { query } }))
+}
+
+interface CycleUsage {
+  readonly cycle?: CycleInfo
+  readonly series: Part<UsageSeries>
+}
+
+/** The running cycle, and usage in it. The next cycle may be there before it begins. */
+export async function readCycleUsage(calls: Calls, of: Of, now: number): Promise<CycleUsage> {
+  const cycles = await tryAnswer(calls.inside.GET('/internal/cycles'))
+  if (cycles === null || 'missing' in cycles) return { series: cycles }
+  const cycle = cycles.data.find(({ startsAt, endsAt }) => Date.parse(startsAt) <= now && now < Date.parse(endsAt))
+  if (cycle === undefined) return { series: { missing: 'The running cycle is not open yet.' } }
+  return { cycle, series: await readUsage(calls, of, cycle) }
 }
 
 const WORDS: Readonly<Record<Step, string>> = { P1D: 'Day', PT1H: 'Hour', PT5M: 'Time' }

@@ -11,6 +11,7 @@ import { ANY, choices, isUnfiltered, linkTo, nextCursor, pager } from '../../par
 import { ago, levelMark } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { readPoolNames } from '../../pools.ts'
+import { poolLink } from '../pools/marks.ts'
 import { acknowledger, phaseBadge, subjectLink, subjectWords, withheldWords } from './marks.ts'
 
 const { rule, level, phase, acknowledged, withheld, ended, cursor } = AlertQuery.properties
@@ -77,7 +78,7 @@ const table = ({ id }: PageTenant, alerts: readonly Alert[], pools: ReadonlyMap<
 ${alerts.map(
   (alert) => html`<tr id="alert-${alert.id}">
 <th scope="row"><div class="marked">${levelMark(alert.level)}<span><a href="/t/${id}/alerts/${alert.id}">${heading(alert)}</a><small><bdi>${alert.rule}</bdi></small></span></div></th>
-<td class="wide">${subjectLink(id, alert.subject)}${poolOf(alert, pools)}</td>
+<td class="wide">${subjectLink(id, alert.subject)}${poolOf(id, alert, pools)}</td>
 <td>${phaseBadge(alert)}<small>${ago(alert.since, now)}</small>${seen(alert, now)}</td>
 <td class="wide">${alert.withheld.length === 0 ? html`<span class="mute">nothing</span>` : html`<span class="reasons">${withheldWords(alert)}</span>`}</td>
 </tr>`,
@@ -94,7 +95,7 @@ const seen = (alert: Alert, now: number): Html | '' =>
     ? ''
     : html`<small>acknowledged by <bdi>${acknowledger(alert)}</bdi>, ${ago(alert.acknowledgedAt, now)}</small>`
 
-const poolOf = ({ subject, poolId }: Alert, pools: ReadonlyMap<number, string>): Html | '' =>
+const poolOf = (tenantId: string, { subject, poolId }: Alert, pools: ReadonlyMap<number, string>): Html | '' =>
   subject.kind === 'pool' || poolId === null
     ? ''
-    : html`<small><bdi>${pools.get(poolId) ?? `Pool ${poolId}`}</bdi></small>`
+    : html`<small>${poolLink(tenantId, poolId, pools.get(poolId))}</small>`

@@ -4,7 +4,8 @@ import type { Alert, AlertDetail } from '../../../domain/alerts/alert.ts'
 import { WITHHELD } from '../../../domain/alerts/withheld.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import type { Html } from '../../parts/html.ts'
-import { instantMark } from '../../parts/marks.ts'
+import { ago, instantMark, levelMark, logRow } from '../../parts/marks.ts'
+import { poolLink } from '../pools/marks.ts'
 
 const PHASE_WORDS: Readonly<Record<Alert['phase'], string>> = {
   pending: 'Pending',
@@ -24,11 +25,13 @@ export function subjectWords({ kind, id, label }: Alert['subject']): Html {
   return html`${name} <bdi>${label ?? String(id)}</bdi>`
 }
 
-/** Leads to the SIM. Other subjects have no page. */
-export const subjectLink = (tenantId: string, subject: Alert['subject']): Html =>
-  subject.kind === 'sim' && subject.label !== null
-    ? html`<a href="/t/${tenantId}/sims/${subject.id}"><bdi>${subject.label}</bdi></a>`
-    : subjectWords(subject)
+/** Leads to the SIM or the pool. Other subjects have no page. */
+export function subjectLink(tenantId: string, subject: Alert['subject']): Html {
+  const { kind, id, label } = subject
+  if (kind === 'pool') return html`Pool ${poolLink(tenantId, id, label ?? undefined)}`
+  if (kind !== 'sim' || label === null) return subjectWords(subject)
+  return html`<a href="/t/${tenantId}/sims/${id}"><bdi>${label}</bdi></a>`
+}
 
 /** What is withheld, briefly. */
 export const withheldWords = ({ withheld, silencedUntil }: Alert): Html[] =>
@@ -43,3 +46,15 @@ export const acknowledger = ({ acknowledgedBy, acknowledgedByName }: Alert): str
 
 export const silencer = ({ createdBy, createdByName }: AlertDetail['silences'][number]): string =>
   createdByName ?? createdBy ?? 'the service'
+
+/** The open alerts of a SIM or a pool. */
+export const alertList = (tenantId: string, alerts: readonly Alert[], now: number): Html =>
+  alerts.length === 0
+    ? html`<p class="empty">No alert.</p>`
+    : html`<ul class="log">
+${alerts.map((alert) => {
+  const words = html`<a href="/t/${tenantId}/alerts/${alert.id}"><bdi>${alert.message ?? alert.rule}</bdi></a>
+<small>${phaseBadge(alert)} <bdi>${alert.rule}</bdi></small>`
+  return logRow(levelMark(alert.level), words, ago(alert.since, now))
+})}
+</ul>`

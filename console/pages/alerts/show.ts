@@ -13,6 +13,7 @@ import type { Html } from '../../parts/html.ts'
 import { type IconName, icon } from '../../parts/icon.ts'
 import { ago, entryRow, facts, instantMark, levelBadge, logRow, notice, panel, panelOf } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
+import { poolLink } from '../pools/marks.ts'
 import { actsOn, silenceWords } from './acts.ts'
 import { acknowledger, phaseBadge, subjectLink } from './marks.ts'
 
@@ -31,7 +32,7 @@ export async function alertPage(
     poolId === null ? null : tryAnswer(outside.GET('/api/pools/{id}', { params: { path: { id: poolId } } })),
   ])
   const explained = ruleIn(explanation, rule)
-  const poolName = poolId === null ? 'none' : (dataOf(pool)?.name ?? `Pool ${poolId}`)
+  const poolWords = poolId === null ? 'none' : poolLink(tenant.id, poolId, dataOf(pool)?.name)
   const path = `/t/${tenant.id}/alerts`
   return html`<div class="head">
 <div>
@@ -53,7 +54,7 @@ ${panel({ title: 'Course', id: 'course', note: 'newest first' }, course(tenant.i
 </div>
 <div>
 ${panelOf({ title: 'Why', id: 'why' }, explanation, () => why(explained))}
-${panel({ title: 'State', id: 'state' }, facts(stateOf(alert, poolName, now)))}
+${panel({ title: 'State', id: 'state' }, facts(stateOf(alert, poolWords, now)))}
 </div>
 </div>`
 }
@@ -241,12 +242,12 @@ const SIGNALS: Readonly<Record<string, string>> = {
   would: 'only says whom it would suspend',
 }
 
-const stateOf = (alert: AlertDetail, poolName: string, now: number): (readonly [string, Html | string])[] => {
+const stateOf = (alert: AlertDetail, pool: Html | string, now: number): (readonly [string, Html | string])[] => {
   const { rule, ruleVersion, cycle, times, isLogged, isMailed, acknowledgedAt, lastSignal } = alert
   const by = html`by <bdi>${acknowledger(alert)}</bdi>, ${ago(acknowledgedAt, now)}`
   return [
     ['Rule', html`<bdi>${rule}</bdi>, version ${ruleVersion}`],
-    ['Pool', html`<bdi>${poolName}</bdi>`],
+    ['Pool', pool],
     ['Cycle', cycle ?? 'goes on over cycles'],
     ['Fired', times === 1 ? 'once' : `${count(times)} times`],
     ['In the log', isLogged ? 'yes' : 'no'],

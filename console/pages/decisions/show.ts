@@ -14,6 +14,7 @@ import { icon } from '../../parts/icon.ts'
 import { ago, levelMark, logRow, meter, panelOf, statusBadge } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { readPoolNames } from '../../pools.ts'
+import { poolLink } from '../pools/marks.ts'
 import { nameCell, usedCell } from '../sims/marks.ts'
 import { DECISION_ACTS, heldWords, released } from './acts.ts'
 
@@ -28,7 +29,8 @@ interface Shown {
 export async function decisionPage(calls: Calls, { id }: PageTenant, hold: Hold, shown: Shown): Promise<Html> {
   const { page, now, said } = shown
   const [list, pools] = await Promise.all([heldList(calls, `/t/${id}`, hold, shown), readPoolNames(calls)])
-  const pool = pools.find((one) => one.id === hold.poolId)?.name
+  const name = pools.find((one) => one.id === hold.poolId)?.name
+  const where = hold.poolId === null ? '' : html` of pool ${poolLink(id, hold.poolId, name)}`
   const back = `/t/${id}/decisions/${hold.id}`
   const isOpen = hold.state === 'held' && hold.waiting > 0
   return html`<div class="head verdict">
@@ -36,7 +38,7 @@ export async function decisionPage(calls: Calls, { id }: PageTenant, hold: Hold,
 <div>
 <p class="crumbs"><a href="/t/${id}">Overview</a> / Decision ${hold.id}</p>
 <h1>${heading(hold)}</h1>
-<p class="lead">${cause(hold, pool, now)} ${state(hold, now)}</p>
+<p class="lead">${cause(hold, where, now)} ${state(hold, now)}</p>
 </div>
 </div>
 ${said}
@@ -66,12 +68,11 @@ function heading(hold: Hold): string {
   }
 }
 
-function cause({ what, rule, suspended, allowed, openedAt }: Hold, pool: string | undefined, now: number): Html {
+function cause({ what, rule, suspended, allowed, openedAt }: Hold, where: Html | '', now: number): Html {
   const acted =
     what === 'suspensions'
       ? `had suspended ${counted(suspended, 'SIM')}`
       : `had begun to mail about ${counted(suspended, 'alert')}`
-  const where = pool === undefined ? '' : html` of pool <bdi>${pool}</bdi>`
   return html`Rule <bdi>${rule}</bdi> ${acted}${where} within an hour. ${count(allowed)} ${allowed === 1 ? 'goes' : 'go'} unasked, so the rest was held, ${ago(openedAt, now)}.`
 }
 

@@ -1,19 +1,19 @@
 /** The overview of a tenant: a verdict, its needs, figures, pools, usage, log. The order is the message. */
 import { html } from 'hono/html'
 import type { WatchdogLogEntry } from '../../../domain/alerts/watchdog-log-entry.ts'
-import { labelOf, WatchdogMode } from '../../../domain/codes.ts'
 import { instant } from '../../../domain/local-time.ts'
 import type { Pool } from '../../../domain/pools/pool.ts'
-import { count, counted, duration, megabytes, ofLimit, percent } from '../../../domain/quantity.ts'
+import { count, counted, duration, megabytes } from '../../../domain/quantity.ts'
 import { MB } from '../../../domain/units.ts'
 import type { TenantStatus } from '../../../domain/watchdog/status.ts'
 import { dataOf, type Part, tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Html } from '../../parts/html.ts'
 import { icon } from '../../parts/icon.ts'
-import { ago, levelMark, logRow, meter, panel, panelOf } from '../../parts/marks.ts'
+import { ago, levelMark, logRow, panel, panelOf } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { readUsage, usageChart } from '../../parts/usage.ts'
+import { NO_POOL, poolTable } from '../pools/marks.ts'
 import { linesOf } from './log.ts'
 import { levelsWords, type Need, needsOf, type Situation, verdictOf } from './needs.ts'
 
@@ -51,7 +51,7 @@ ${status === null ? '' : needsPanel(path, needsOf(situation), unread, now)}
 ${figures === undefined ? '' : figuresPanel(figures, now)}
 <div class="columns">
 <div>
-${panelOf({ title: 'Pools', id: 'pools', note: 'fullest first' }, pools, ({ data, pagination }) => poolTable(path, data, pagination.totalItems))}
+${panelOf({ title: 'Pools', id: 'pools', note: 'fullest first' }, pools, ({ data, pagination }) => fullest(tenant.id, data, pagination.totalItems))}
 ${panelOf({ title: 'Log', id: 'log', note: 'newest first' }, log, ({ data }) => logList(path, data, now))}
 </div>
 <div>
@@ -130,28 +130,12 @@ const figure = (name: string, value: Html | string, detail: string): Html => htm
 const fullness = ({ usageMB, limitMB }: Pool): number =>
   limitMB > 0 ? usageMB / limitMB : usageMB > 0 ? Number.POSITIVE_INFINITY : 0
 
-/** SIMs of a Standard tariff share nothing: some can be over in a pool that is not. */
-const overWords = ({ isOverage, usageMB, limitMB }: Pool): Html | '' =>
-  isOverage ? html`<small>${usageMB > limitMB ? 'over' : 'some SIMs over'}</small>` : ''
-
-function poolTable(path: string, pools: readonly Pool[], total: number): Html {
-  if (pools.length === 0)
-    return html`<p class="empty">No pool yet: SIMs of one tariff share one. <code>POST /api/pools</code> makes one.</p>`
+function fullest(tenantId: string, pools: readonly Pool[], total: number): Html {
+  if (pools.length === 0) return NO_POOL
   const shown = pools.toSorted((a, b) => fullness(b) - fullness(a) || a.id - b.id).slice(0, MOST_POOLS)
-  return html`<table>
-<thead><tr><th scope="col">Pool</th><th scope="col" class="wide">Mode</th><th scope="col" class="wide bars">Usage</th><th scope="col" class="number">Used</th></tr></thead>
-<tbody>
-${shown.map(
-  (pool) => html`<tr id="pool-${pool.id}">
-<th scope="row"><a href="${path}/sims?poolId=${pool.id}"><bdi>${pool.name}</bdi></a><small>${count(pool.activeSimCount)} of ${counted(pool.totalSimCount, 'SIM')} active</small></th>
-<td class="wide"><span class="badge ${pool.watchdogMode === WatchdogMode.Enforce ? 'good' : 'quiet'}">${labelOf(WatchdogMode, pool.watchdogMode)}</span></td>
-<td class="wide">${meter(pool.usageMB, pool.limitMB)}</td>
-<td class="number${pool.isOverage ? ' critical' : ''}">${pool.limitMB > 0 ? percent((pool.usageMB / pool.limitMB) * 100) : ''}<small>${ofLimit(pool.usageMB, pool.limitMB)}</small>${overWords(pool)}</td>
-</tr>`,
-)}
-</tbody>
-</table>
-${total > pools.length ? html`<p class="empty">Of the first ${count(pools.length)} of ${count(total)} pools.</p>` : ''}`
+  return html`${poolTable(tenantId, shown)}
+${total > pools.length ? html`<p class="empty">Of the first ${count(pools.length)} of ${count(total)} pools.</p>` : ''}
+${total > shown.length ? html`<p><a href="/t/${tenantId}/pools">All ${count(total)} pools</a></p>` : ''}`
 }
 
 const logList = (path: string, log: readonly WatchdogLogEntry[], now: number): Html =>

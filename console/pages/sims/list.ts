@@ -11,6 +11,7 @@ import { ANY, choices, isUnfiltered, nextCursor, pager } from '../../parts/list.
 import { ago, meter, statusBadge } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { type PoolName, readPoolNames } from '../../pools.ts'
+import { poolLink } from '../pools/marks.ts'
 import { actsOn } from './acts.ts'
 import { nameCell, usedCell } from './marks.ts'
 
@@ -28,7 +29,7 @@ export async function simsPage(calls: Calls, tenant: PageTenant, query: SimsQuer
   const path = `/t/${tenant.id}/sims`
   return html`<div class="head"><h1>SIMs</h1></div>
 ${filters(path, query, pools, pagination.totalItems)}
-${sims.length === 0 ? empty(query) : table(path, sims, new Map(pools.map(({ id, name }) => [id, name])), now)}
+${sims.length === 0 ? empty(query) : table(tenant.id, sims, new Map(pools.map(({ id, name }) => [id, name])), now)}
 ${pager(path, query, next)}`
 }
 
@@ -46,18 +47,19 @@ const empty = (query: SimsQuery): Html =>
     ? html`<p class="empty">No SIM yet. <code>simherd sims import</code> brings them in.</p>`
     : html`<p class="empty">No SIM matches.</p>`
 
-const table = (path: string, sims: readonly Sim[], pools: ReadonlyMap<number, string>, now: number): Html => html`
+const table = (tenantId: string, sims: readonly Sim[], pools: ReadonlyMap<number, string>, now: number): Html => html`
 <div class="panel"><table>
 <thead><tr><th scope="col">SIM</th><th scope="col">Status</th><th scope="col" class="wide bars">Usage</th><th scope="col" class="number">Used</th><th scope="col" class="wider">Pool</th><th scope="col" class="wider number">Seen</th></tr></thead>
 <tbody>
 ${sims.map((sim) => {
   const { id, tag, iccid, usageMB, limitMB, poolId } = sim
+  const path = `/t/${tenantId}/sims`
   return html`<tr id="sim-${id}">
 ${nameCell(path, sim)}
 <td>${statusBadge(sim.status)}${actsOn(sim).map(({ name, label }) => html`<small><a href="${path}/${id}/${name}">${label}… <span class="hidden">${tag || iccid}</span></a></small>`)}</td>
 <td class="wide">${meter(usageMB, limitMB)}</td>
 ${usedCell(sim)}
-<td class="wider">${poolId === null ? html`<span class="mute">none</span>` : html`<bdi>${pools.get(poolId) ?? `Pool ${poolId}`}</bdi>`}</td>
+<td class="wider">${poolId === null ? html`<span class="mute">none</span>` : poolLink(tenantId, poolId, pools.get(poolId))}</td>
 <td class="wider number">${ago(sim.lastSeenAt, now)}</td>
 </tr>`
 })}

@@ -1,33 +1,21 @@
 /** The page of a SIM: state and cause, alerts, usage, rules, log, identity. */
 import { html } from 'hono/html'
-import type { Alert } from '../../../domain/alerts/alert.ts'
-import type { WatchdogLogEntry } from '../../../domain/alerts/watchdog-log-entry.ts'
 import { labelOf, SimType, WatchdogMode } from '../../../domain/codes.ts'
 import type { SimEnforcement } from '../../../domain/enforcement/enforcement.ts'
 import { instant } from '../../../domain/local-time.ts'
 import { count, duration, megabytes, ofLimit } from '../../../domain/quantity.ts'
-import type { ExplainedRule } from '../../../domain/rules/explanation.ts'
 import type { Sim } from '../../../domain/sims/sim.ts'
 import { dataOf, type Part, tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import { actLinks } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import { icon } from '../../parts/icon.ts'
-import {
-  ago,
-  entryRow,
-  facts,
-  grouped,
-  levelMark,
-  logRow,
-  meter,
-  panel,
-  panelOf,
-  statusBadge,
-} from '../../parts/marks.ts'
+import { ago, entryList, facts, grouped, logRow, meter, panel, panelOf, statusBadge } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
-import { readUsage, runningCycleIn, usageChart } from '../../parts/usage.ts'
-import { phaseBadge } from '../alerts/marks.ts'
+import { ruleTable } from '../../parts/rules.ts'
+import { readCycleUsage, usageChart } from '../../parts/usage.ts'
+import { alertList } from '../alerts/marks.ts'
+import { poolLink } from '../pools/marks.ts'
 import { actsOn } from './acts.ts'
 import { thresholdWords } from './marks.ts'
 import { moreActsOn, queuedWords } from './more-acts.ts'
@@ -43,19 +31,15 @@ export async function simPage(
 ): Promise<Html> {
   const { outside, inside } = calls
   const path = { id: sim.id }
-  const usage = async () => {
-    const cycle = runningCycleIn(await tryAnswer(inside.GET('/internal/cycles')), now)
-    return { cycle, series: cycle === undefined ? null : await readUsage(calls, { simId: sim.id }, cycle) }
-  }
   const [{ cycle, series }, enforcement, explanation, alerts, log, pool] = await Promise.all([
-    usage(),
+    readCycleUsage(calls, { simId: sim.id }, now),
     tryAnswer(inside.GET('/internal/sims/{id}/enforcement', { params: { path } })),
     tryAnswer(inside.GET('/internal/rules/explain', { params: { query: { simId: sim.id } } })),
     tryAnswer(inside.GET('/internal/alerts', { params: { query: { simId: sim.id } } })),
     tryAnswer(outside.GET('/api/sims/{id}/watchdog-logs', { params: { path, query: { pageSize: MOST_ENTRIES } } })),
     sim.poolId === null ? null : tryAnswer(outside.GET('/api/pools/{id}', { params: { path: { id: sim.poolId } } })),
   ])
-  const poolName = sim.poolId === null ? 'none' : (dataOf(pool)?.name ?? `Pool ${sim.poolId}`)
+  const poolWords = sim.poolId === null ? 'none' : poolLink(tenant.id, sim.poolId, dataOf(pool)?.name)
   const isSpared = dataOf(enforcement)?.passedOver ?? false
   const more = moreActsOn(sim, { isOperator, isSpared })
   return html`<div class="head">
@@ -73,11 +57,11 @@ ${suspension(enforcement, now, cycle?.endsAt)}
 ${panelOf({ title: 'Alerts', id: 'alerts', note: 'not ended' }, alerts, ({ data }) => alertList(tenant.id, data, now))}
 ${panelOf({ title: 'Usage', id: 'usage', note: 'this cycle' }, series, usageChart)}
 ${panelOf({ title: 'Rules', id: 'rules' }, explanation, ({ rules }) => ruleTable(rules.filter((one) => one.isAttached)))}
-${panelOf({ title: 'Log', id: 'log', note: 'newest first' }, log, ({ data }) => entries(data, now))}
+${panelOf({ title: 'Log', id: 'log', note: 'newest first' }, log, ({ data }) => entryList(data, now))}
 </div>
 <div>
 ${thisCycle(sim)}
-${panel({ title: 'Identity', id: 'identity' }, facts(identityOf(sim, { poolName, isSpared, now })))}
+${panel({ title: 'Identity', id: 'identity' }, facts(identityOf(sim, { pool: poolWords, isSpared, now })))}
 ${more.length === 0 && !isOperator ? '' : panel({ title: 'More', id: 'more' }, moreLines(`/t/${tenant.id}/sims/${sim.id}`, more, isOperator))}
 </div>
 </div>`
@@ -90,17 +74,6 @@ const moreLines = (
 ): Html => html`<ul class="log">
 ${isOperator ? logRow(icon('history'), html`<a href="${path}/history">History</a>`) : ''}
 ${acts.map(({ name, label, icon: picture }) => logRow(icon(picture), html`<a href="${path}/${name}">${label}…</a>`))}
-</ul>`
-
-const alertList = (tenantId: string, alerts: readonly Alert[], now: number): Html =>
-  alerts.length === 0
-    ? html`<p class="empty">No alert.</p>`
-    : html`<ul class="log">
-${alerts.map((alert) => {
-  const words = html`<a href="/t/${tenantId}/alerts/${alert.id}"><bdi>${alert.message ?? alert.rule}</bdi></a>
-<small>${phaseBadge(alert)} <bdi>${alert.rule}</bdi></small>`
-  return logRow(levelMark(alert.level), words, ago(alert.since, now))
-})}
 </ul>`
 
 /** Why it is suspended, and how it comes back. */
@@ -139,50 +112,21 @@ const watchdogWords = (sim: Sim, isSpared: boolean): string =>
     : `${labelOf(WatchdogMode, sim.watchdogMode)}${isSpared ? ', suspends it no more in this cycle' : ''}`
 
 interface Around {
-  readonly poolName: string
+  readonly pool: Html | string
   /** Whether a person has ended enforcement for this cycle. */
   readonly isSpared: boolean
   readonly now: number
 }
 
-const identityOf = (sim: Sim, { poolName, isSpared, now }: Around): (readonly [string, Html | string])[] => [
+const identityOf = (sim: Sim, { pool, isSpared, now }: Around): (readonly [string, Html | string])[] => [
   ['IMSI', known(sim.imsi)],
   ['MSISDN', known(sim.msisdn)],
   ['IMEI', known(sim.imei)],
   ['Type', labelOf(SimType, sim.type)],
-  ['Pool', html`<bdi>${poolName}</bdi>`],
+  ['Pool', pool],
   ['Tariff', 'displayName' in sim.tariff ? html`<bdi>${sim.tariff.displayName}</bdi>` : 'none'],
   ...queuedWords(sim),
   ['Watchdog', watchdogWords(sim, isSpared)],
   ['Last seen', ago(sim.lastSeenAt, now)],
   ['Provisioned', ago(sim.provisionedAt, now, 'not yet')],
 ]
-
-const isQuiet = ({ phase }: ExplainedRule): boolean => phase === null || phase === 'inactive' || phase === 'resolved'
-
-function ruleTable(rules: readonly ExplainedRule[]): Html {
-  const quiet = rules.filter(isQuiet)
-  const loud = rules.filter((rule) => !isQuiet(rule))
-  const folded = html`<details><summary>${count(quiet.length)} ${quiet.length === 1 ? 'rule is' : 'rules are'} quiet</summary>
-${rows(quiet)}</details>`
-  return html`${loud.length === 0 ? html`<p class="empty">No rule fires.</p>` : rows(loud)}
-${quiet.length === 0 ? '' : folded}`
-}
-
-const rows = (rules: readonly ExplainedRule[]): Html => html`<table>
-<thead><tr><th scope="col">Rule</th><th scope="col">Now</th><th scope="col">What would change it</th></tr></thead>
-<tbody>
-${rules.map(
-  (rule) => html`<tr><th scope="row"><bdi>${rule.rule}</bdi></th>
-<td><span class="badge ${isQuiet(rule) ? 'quiet' : 'critical'}">${rule.phase ?? 'not decided'}</span></td>
-<td>${rule.nearest[0]?.words ?? html`<span class="mute">nothing nearby</span>`}</td></tr>`,
-)}
-</tbody>
-</table>`
-
-const entries = (log: readonly WatchdogLogEntry[], now: number): Html =>
-  log.length === 0
-    ? html`<p class="empty">No entry in the watchdog's log.</p>`
-    : html`<ol class="log">
-${log.map((entry) => entryRow(entry, now))}
-</ol>`

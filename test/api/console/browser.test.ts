@@ -29,6 +29,7 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
   const shown = useChromium(harness)
   let axe: string
   let simPath: string
+  let poolPath: string
   let alertPath: string
   let decisionPath: string
   beforeAll(async () => {
@@ -37,11 +38,13 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     const { id } = await anActiveSim(harness, harness.tenant, { poolId }, { tag: 'w'.repeat(128) })
     await recordUsage(harness.store, harness.tenant.id, [
       { recordId: 'a', simId: id, at: '2026-11-20T00:00:00Z', bytesDown: 1_234_567_890 },
+      { recordId: 'b', simId: id, at: '2026-11-20T12:00:00Z', bytesDown: 1_234_567_890 },
     ])
     await aSim(harness.tenant, { tag: '\u202Eright to left' })
     await aSim(harness.tenant, { tag: 'watt' })
     const tenant = `/t/${harness.tenant.id}`
     simPath = `${tenant}/sims/${id}`
+    poolPath = `${tenant}/pools/${poolId}`
     await writeAlerts(harness, harness.tenant, [
       { rule: 'r'.repeat(60), kind: 'sim', id, state: { withheld: ['silenced', 'held', 'nodata', 'mode'] } },
       { rule: 'sim-overage', kind: 'pool', id: poolId, state: { error: 'e'.repeat(300) } },
@@ -105,6 +108,20 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     expect(await page.getByLabel('API key').isVisible()).toBe(true)
   })
 
+  test.each(SCREENS)('shows pools: %s', async (_, shownAs) => {
+    const { page, said } = await openPage(shownAs)
+    await signIn(page, harness.operatorKey)
+    const faults: string[] = []
+    for (const path of [`/t/${harness.tenant.id}/pools`, poolPath]) {
+      await page.goto(`${shown.url}${path}`)
+      faults.push(...(await faultsOf(page)))
+    }
+    const largest = await page.getByRole('region', { name: 'Largest SIMs' }).textContent()
+
+    expect({ faults, said }).toEqual({ faults: [], said: [] })
+    expect(largest).toContain('w'.repeat(128))
+  })
+
   test.each(SCREENS)('shows alerts, and acts on them: %s', async (_, shownAs) => {
     const { page, said } = await openPage(shownAs)
     await signIn(page, harness.operatorKey)
@@ -143,7 +160,7 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     const { page, said } = await openPage({ viewport: sized(1280) })
     await signIn(page, harness.operatorKey)
     const faults: Record<string, string[]> = { forced: [], text: [], enlarged: [] }
-    for (const path of [`/t/${harness.tenant.id}`, `/t/${harness.tenant.id}/sims`, simPath, alertPath]) {
+    for (const path of [`/t/${harness.tenant.id}`, `/t/${harness.tenant.id}/sims`, simPath, poolPath, alertPath]) {
       await page.goto(`${shown.url}${path}`)
       await page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' })
       faults['forced']?.push(...(await faultsOf(page)))

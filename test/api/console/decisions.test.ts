@@ -44,7 +44,8 @@ test('says what is held and why, and names the SIMs', async () => {
   const { body } = await formsOf()
 
   expect(body).toContain('<h1>Suspend 2 SIMs?</h1>')
-  expect(body).toContain(`of pool <bdi>Meters ${rules}</bdi> within an hour. 1 goes unasked, so the rest was held`)
+  const pool = `<a href="/t/${harness.tenant.id}/pools/${poolId}"><bdi>Meters ${rules}</bdi></a>`
+  expect(body).toContain(`of pool ${pool} within an hour. 1 goes unasked, so the rest was held`)
   expect(body).toContain('Without a decision it lapses at 2026-12-01 00:00 UTC.')
   expect(idsIn(body, 'sim')).toEqual(simIds.slice(1))
   expect(body).toContain('Suspend 2 SIMs</button>')

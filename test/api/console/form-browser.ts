@@ -81,5 +81,5 @@ export const linksIn = (body: string) =>
   [...body.matchAll(/href="([^"]*)"/g)].map(([, href]) => href?.replaceAll('&amp;', '&'))
 
 /** The ids of the rows of a list. */
-export const idsIn = (body: string, noun: 'sim' | 'alert') =>
+export const idsIn = (body: string, noun: 'sim' | 'alert' | 'pool') =>
   [...body.matchAll(new RegExp(`id="${noun}-(\\d+)"`, 'g'))].map(([, id]) => Number(id))

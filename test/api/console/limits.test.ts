@@ -7,7 +7,7 @@ import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { asShipped, only } from '../../service/watchdog/alert-world.ts'
 import { statementsIn } from '../../setup/count-statements.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
-import { anActiveSim, aPool, NOON, times, useHarness } from '../harness.ts'
+import { anActiveSim, aPool, aTariff, NOON, times, useHarness } from '../harness.ts'
 import { useConsole } from './form-browser.ts'
 
 const harness = useHarness()
@@ -17,15 +17,17 @@ const pages = useConsole(harness, { clock: () => NOON })
 const AROUND =
   /^(\W|kept|patient)*(begin|commit|start transaction|select (set_config|pg_backend_pid))|secret_hash as|select 1 from tenants/
 
-/** The page of a SIM explains all its rules, which takes 13. */
-const MOST_STATEMENTS: Readonly<Record<string, number>> = { SIM: 40 }
+/** The pages of a SIM and a pool explain all their rules, which takes 13. */
+const MOST_STATEMENTS: Readonly<Record<string, number>> = { SIM: 40, Pool: 35 }
 
 describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
   const paths: Record<string, string> = {}
   beforeAll(async () => {
     const { tenant } = harness
     await activateRules(harness.store, only({ 'sim-overage': asShipped }), 'the tests')
-    const poolId = await aPool(tenant)
+    const tariffId = await aTariff(tenant)
+    const poolId = await aPool(tenant, { tariffId })
+    await times(60, () => aPool(tenant, { name: 'n'.repeat(50), tariffId }))
     const sims = await times(60, () => anActiveSim(harness, tenant, { poolId }, { tag: 'n'.repeat(128) }))
     await writeAlerts(
       harness,
@@ -43,6 +45,7 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
       Tenants: '/?search=',
       Overview: path,
       SIMs: `${path}/sims`,
+      Pools: `${path}/pools`,
       Alerts: `${path}/alerts`,
       Find: `${path}/find?q=n`,
     })
@@ -50,6 +53,7 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
       SIM: sim,
       History: `${sim}/history`,
       Alert: alert,
+      Pool: `${path}/pools/${poolId}`,
       Decision: `${path}/decisions/${holdId}`,
       Suspend: `${sim}/suspend`,
       Silence: `${alert}/silence`,
@@ -61,6 +65,8 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
     'Overview',
     'SIMs',
     'SIM',
+    'Pools',
+    'Pool',
     'Alerts',
     'Alert',
     'Decision',
