@@ -24,7 +24,16 @@ export interface Cursor {
 }
 
 /** The first letter of a list's cursors. Other lists refuse them. */
-const LETTERS = { sims: 's', pools: 'p', log: 'l', events: 'e', orders: 'o', shadow: 'w', alerts: 'a' } as const
+const LETTERS = {
+  sims: 's',
+  pools: 'p',
+  log: 'l',
+  events: 'e',
+  orders: 'o',
+  shadow: 'w',
+  alerts: 'a',
+  tickets: 't',
+} as const
 export type WalkedList = keyof typeof LETTERS
 
 /** Every text that matches is a cursor: a time and an id of 53 bits each, and two counts of 31. */

@@ -1244,6 +1244,8 @@ CREATE UNIQUE INDEX tickets_bulk ON public.tickets USING btree (bulk_id, sim_id)
 CREATE INDEX tickets_bulk_status ON public.tickets USING btree (bulk_id, status) WHERE (bulk_id IS NOT NULL);
 CREATE INDEX tickets_counted ON public.tickets USING btree (tenant_id) WHERE (counts AND (status = ANY (ARRAY[0, 1])));
 CREATE INDEX tickets_ended ON public.tickets USING btree (tenant_id, finished_at) INCLUDE (status) WHERE (status = ANY (ARRAY[2, 3]));
+CREATE INDEX tickets_listed ON public.tickets USING btree (tenant_id, status, seq) WHERE (status <> 2);
+CREATE INDEX tickets_of_sim ON public.tickets USING btree (sim_id, seq);
 CREATE INDEX tickets_open ON public.tickets USING btree (sim_id, seq) WHERE (status = ANY (ARRAY[0, 1]));
 CREATE INDEX tickets_tenant ON public.tickets USING btree (tenant_id, seq DESC);
 alter table tickets enable row level security;

@@ -2,8 +2,9 @@
 
 import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, TicketStatus, TicketType } from '../codes.ts'
+import { cursorQuery } from '../cursor.ts'
 import { Until } from '../enforcement/enforcement.ts'
-import { codeList } from '../page.ts'
+import { codeList, pageQuery } from '../page.ts'
 import { Id, Instant, nullable, objectWithExample, optional, strictObject, Text } from '../schema.ts'
 import { Tag } from '../sims/sim.ts'
 
@@ -64,6 +65,8 @@ export type Cause = Static<typeof Cause>
 export const TicketDetail = objectWithExample(
   {
     ...fields,
+    iccid: Text('ICCID of the SIM', '89445001021983048260'),
+    tag: Text('Tag of the SIM', 'meter-17'),
     attempts: Type.Integer({ description: 'Number of requests to the carrier' }),
     nextAttemptAt: nullable(Instant('Time of the next attempt; null after the end')),
     failureCode: nullable(Type.String({ description: 'Stable code of the failure' })),
@@ -81,6 +84,8 @@ export const TicketDetail = objectWithExample(
   },
   {
     ...EXAMPLE,
+    iccid: '89445001021983048260',
+    tag: 'meter-17',
     status: TicketStatus.Failed,
     attempts: 12,
     nextAttemptAt: null,
@@ -93,6 +98,18 @@ export const TicketDetail = objectWithExample(
   },
 )
 export type TicketDetail = Static<typeof TicketDetail>
+
+/** A part of a list of tickets looks at no more. */
+export const MOST_LOOKED_AT = 5000
+
+export const TicketQuery = Type.Object({
+  simId: Type.Optional(Id('The SIM')),
+  status: Type.Optional(fields.status),
+  type: Type.Optional(fields.type),
+  pageSize: pageQuery.pageSize,
+  ...cursorQuery('tickets'),
+})
+export type TicketQuery = Static<typeof TicketQuery>
 
 const SimId = Id('Target SIM id')
 export const SimRequest = strictObject({ simId: SimId })

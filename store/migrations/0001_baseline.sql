@@ -502,6 +502,8 @@ create unique index tickets_bulk on tickets (bulk_id, sim_id) where bulk_id is n
 create index tickets_bulk_status on tickets (bulk_id, status) where bulk_id is not null;
 create index tickets_counted on tickets (tenant_id) where (counts and (status in (0, 1)));
 create index tickets_ended on tickets (tenant_id, finished_at) INCLUDE (status) where status in (2, 3);
+create index tickets_listed on tickets (tenant_id, status, seq) where status <> 2;
+create index tickets_of_sim on tickets (sim_id, seq);
 create index tickets_open on tickets (sim_id, seq) where status in (0, 1);
 create index tickets_tenant on tickets (tenant_id, seq desc);
 grant delete, insert, select, update on tickets to simherd_tenant;

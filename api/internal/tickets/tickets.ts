@@ -1,17 +1,20 @@
-import { TicketStatus, TicketType } from '../../../domain/codes.ts'
+import { TicketType } from '../../../domain/codes.ts'
 import { ServiceError } from '../../../domain/errors.ts'
+import { pageOf } from '../../../domain/page.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../../domain/tickets/decisions.ts'
 import {
   type Cause,
   InternalProvisionRequest,
   InternalSimRequest,
+  MOST_LOOKED_AT,
   TicketDetail,
+  TicketQuery,
   TicketResponse,
 } from '../../../domain/tickets/ticket.ts'
 import { cycleAt } from '../../../domain/time/cycle.ts'
 import { askedBy } from '../../../service/tickets/cause.ts'
 import { openTicket } from '../../../service/tickets/open-ticket.ts'
-import { findTicket, type TicketRecord, toTicket } from '../../../service/tickets/rows/tickets.ts'
+import { pageOfTickets, readTicket } from '../../../service/tickets/rows/ticket-details.ts'
 import { tenantSettings } from '../../../service/usage/rows/cycles.ts'
 import { type TenantTx } from '../../../store/tenancy.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
@@ -50,25 +53,19 @@ async function boundaryNamed(tx: TenantTx, text: string): Promise<Date> {
   })
 }
 
-const isOpen = (ticket: TicketRecord) =>
-  ticket.status === TicketStatus.Pending || ticket.status === TicketStatus.Processing
-
-const toDetail = (ticket: TicketRecord): TicketDetail => ({
-  ...toTicket(ticket),
-  attempts: ticket.attempts,
-  nextAttemptAt: isOpen(ticket) ? ticket.nextAttemptAt.toISOString() : null,
-  failureCode: ticket.failureCode,
-  failureText: ticket.failureText,
-  failureDetail: ticket.failureDetail,
-  finishedAt: ticket.finishedAt?.toISOString() ?? null,
-  cause: ticket.cause,
-  withdrawnBy: ticket.withdrawnBy,
-})
-
 const response = { 200: TicketResponse }
 const route = internalRoutes('Tickets')
 
 export const internalTicketRoutes = [
+  route('GET', '/tickets', {
+    operationId: 'listTicketDetails',
+    summary: 'Tickets with their attempts and failures, newest first',
+    description: `A page looks at the newest ${MOST_LOOKED_AT} tickets, of the SIM or of a status other than Complete (2) if it is given: \`totalItems\` counts those among them, and with filters a page may have less than \`pageSize\` items while the \`Link\` header leads on.`,
+    cursor: 'tickets',
+    query: TicketQuery,
+    response: { 200: pageOf(TicketDetail) },
+    walk: (tx, { query }) => pageOfTickets(tx, query),
+  }),
   route('POST', '/tickets/provision', {
     operationId: 'openProvisionTicket',
     summary: 'Provision an unprovisioned SIM; with the cause month-end, move a provisioned one',
@@ -105,9 +102,9 @@ export const internalTicketRoutes = [
     params: TicketParams,
     response: { 200: TicketDetail },
     read: async (tx, { params: { id } }, { reply }) => {
-      const ticket = mustBeFound(await findTicket(tx, ticketIdOf(id)), 'ticket_not_found', `ticket ${id}`)
+      const ticket = mustBeFound(await readTicket(tx, ticketIdOf(id)), 'ticket_not_found', `ticket ${id}`)
       answersVersion(reply, ticket.status)
-      return toDetail(ticket)
+      return ticket
     },
   }),
   cancelTicketRoute('cancelTicketInternally'),

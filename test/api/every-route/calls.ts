@@ -344,6 +344,7 @@ export const LINES: Readonly<Record<string, Line>> = {
   openUnassignTicket: { call: onSim(activeSim), ...TICKET },
   openSuspendTicket: { call: onSim(activeSim), ...TICKET },
   openActivateTicket: { call: onSim(suspendedSim), ...TICKET },
+  listTicketDetails: { call: ({ simId }) => ({ query: { simId } }), foreign: 'empty' },
   getTicketDetail: { call: ({ ticketId }) => ({ path: { id: ticketId } }) },
   cancelTicketInternally: { call: ticketToCancel, audit: ['ticket'] },
   startBulkTickets: {

@@ -85,7 +85,7 @@ test('DELETE /internal/sims/{id}/queued-change is idempotent and honours If-Matc
 
 describe('internal tickets', () => {
   test('show their cause and progress', async () => {
-    const { id: simId } = await aSim(harness.tenant)
+    const { id: simId, iccid } = await aSim(harness.tenant)
     const cause = { by: 'workflow', workflowId: 'provision-and-activate:t:1' }
 
     const made = await harness.tenant.inside('POST', '/internal/tickets/provision', { simId, tag: 'Later', cause })
@@ -94,6 +94,8 @@ describe('internal tickets', () => {
     expect(body).toEqual({
       id: made.body.id,
       simId,
+      iccid,
+      tag: '',
       withdrawnBy: null,
       type: 2,
       status: 0,

@@ -61,6 +61,14 @@ const list =
   (estate) =>
     get(estate, `${url}${url.includes('?') ? '&' : '?'}pageSize=${PAGE}`, listener)
 
+/** The second page of a list of the internal interface, by its cursor. */
+const afterPage =
+  (url: string): Work =>
+  async (estate) => {
+    const { headers } = await estate.tenant.inside('GET', `${url}${url.includes('?') ? '&' : '?'}pageSize=${PAGE}`)
+    await get(estate, /<([^>]+)>; rel="next"/.exec(headers['link'] ?? '')?.[1] ?? '', 'inside')
+  }
+
 /** The id of one of the tenant's rows. */
 async function idIn({ harness, tenant }: LargeEstate, table: string): Promise<string> {
   const { rows } = await sql<{ id: string }>`
@@ -161,6 +169,12 @@ export const HOT: Readonly<Record<string, Work>> = {
   'the SIMs of a pool': (estate) => list(`/api/pools/${poolOf(estate)}/sims`)(estate),
   'a ticket': async (estate) => get(estate, `/api/tickets/${await idIn(estate, 'tickets')}`),
   'all tickets': (estate) => get(estate, '/api/tickets'),
+  'tickets with their failures, page 1': list('/internal/tickets', 'inside'),
+  'failed tickets': list('/internal/tickets?status=3', 'inside'),
+  'tickets of a type': list('/internal/tickets?type=2', 'inside'),
+  'failed tickets of a type that has none': list('/internal/tickets?status=3&type=1', 'inside'),
+  'tickets of a SIM': (estate) => list(`/internal/tickets?simId=${one(estate)}`, 'inside')(estate),
+  'failed tickets after a page': afterPage('/internal/tickets?status=3'),
   'events, page 1': list('/api/events'),
   'events of a type': list('/api/events?type=1'),
   'an event': async (estate) => get(estate, `/api/events/${await idIn(estate, 'events')}`),
@@ -176,10 +190,7 @@ export const HOT: Readonly<Record<string, Work>> = {
   'status of the tenant': async (estate) => get(estate, '/internal/status', 'inside'),
   'an alert': async (estate) => get(estate, `/internal/alerts/${await idIn(estate, 'alerts')}`, 'inside'),
   'ended alerts': list('/internal/alerts?ended=true', 'inside'),
-  'alerts after a page': async (estate) => {
-    const { headers } = await estate.tenant.inside('GET', `/internal/alerts?pageSize=${PAGE}`)
-    await get(estate, /<([^>]+)>; rel="next"/.exec(headers['link'] ?? '')?.[1] ?? '', 'inside')
-  },
+  'alerts after a page': afterPage('/internal/alerts'),
   'usage of a SIM over time': (estate) => get(estate, `/internal/usage?simId=${one(estate)}&${MONTH}`, 'inside'),
   'usage of a pool over time': (estate) => get(estate, `/internal/usage?poolId=${poolOf(estate)}&${MONTH}`, 'inside'),
   'usage of the tenant over time': (estate) => get(estate, `/internal/usage?${MONTH}`, 'inside'),
