@@ -42,7 +42,7 @@ export interface Confirmation {
 /** An act on an object of type S. */
 export interface Act<S> {
   /** The page `/t/{tenant}/{noun}/{id}` is the object's; the form is at its name below. */
-  readonly noun: 'alerts' | 'decisions' | 'sims'
+  readonly noun: 'alerts' | 'decisions' | 'pools' | 'sims'
   readonly name: string
   /** On the link to its page, and on its button unless the confirmation has other words. */
   readonly label: string
@@ -115,11 +115,14 @@ const sentAgain = (body: Typed & { readonly key: string }, { code }: ServiceErro
 const objectPath = ({ noun }: Pick<Act<never>, 'noun'>, { tenant, id }: ActParams): string =>
   `/t/${encodeURIComponent(tenant)}/${noun}/${id}`
 
-/** The refusal in words. The interface speaks of a key that a person has not seen. */
-const refusalWords = ({ code, message }: ServiceError): Html =>
-  code === 'idempotency_key_reused'
-    ? html`<strong>It was done already, with other words.</strong> Sent again, it is done once more.`
-    : html`<strong>${ERRORS[code].status}: ${ERRORS[code].title}.</strong> ${message}`
+/** The refusal in words. The interface speaks of a key and a version that a person has not seen. */
+function refusalWords({ code, message }: ServiceError): Html {
+  if (code === 'idempotency_key_reused')
+    return html`<strong>It was done already, with other words.</strong> Sent again, it is done once more.`
+  if (code === 'precondition_failed')
+    return html`<strong>It has changed in the meantime.</strong> Above is what it is now. Sent again, this takes its place.`
+  return html`<strong>${ERRORS[code].status}: ${ERRORS[code].title}.</strong> ${message}`
+}
 
 function confirmPage<S>(
   act: Act<S>,

@@ -32,6 +32,7 @@ const NAMES = {
   check: 'check',
   no: 'x',
   leave: 'log-out',
+  settings: 'settings-2',
   menu: 'menu',
 } as const
 export type IconName = keyof typeof NAMES

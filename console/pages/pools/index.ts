@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { Id } from '../../../domain/schema.ts'
-import { mustAnswer } from '../../answers.ts'
 import type { Doors } from '../../calls.ts'
+import { actRoutes, Done, doneNotice } from '../../parts/form.ts'
 import { sendPage } from '../../parts/page.ts'
 import { callsFor, type TenantParams } from '../../tenant.ts'
+import { POOL_ACTS, readPool } from './acts.ts'
 import { PoolsQuery, poolsPage } from './list.ts'
 import { poolPage } from './show.ts'
 
@@ -21,15 +22,15 @@ export function poolRoutes(app: FastifyInstance, doors: Doors, clock: () => numb
       return sendPage(reply, { title: 'Pools', main, tenant, current: 'pools' })
     },
   )
-  app.get<{ Params: TenantParams & { readonly id: number } }>(
+  app.get<{ Params: TenantParams & { readonly id: number }; Querystring: Done }>(
     '/t/:tenant/pools/:id',
-    { schema: { params: PoolPath } },
+    { schema: { params: PoolPath, querystring: Done } },
     async (request, reply) => {
       const { calls, tenant } = await callsFor(request, doors)
-      const path = { id: request.params.id }
-      const pool = await mustAnswer(calls.outside.GET('/api/pools/{id}', { params: { path } }))
-      const main = await poolPage(calls, tenant, pool, clock())
+      const { pool } = await readPool(calls, request.params.id)
+      const main = await poolPage(calls, tenant, pool, { now: clock(), said: doneNotice(request, POOL_ACTS) })
       return sendPage(reply, { title: pool.name, main, tenant, current: 'pools' })
     },
   )
+  for (const act of POOL_ACTS) actRoutes(app, doors, clock, act)
 }

@@ -8,6 +8,7 @@ import { count, counted, duration, megabytes, ofLimit, percent } from '../../../
 import { capital } from '../../../domain/text.ts'
 import { type Part, tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
+import { actLinks } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import { entryList, facts, meter, panel, panelOf, statusBadge } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
@@ -15,13 +16,19 @@ import { ruleTable } from '../../parts/rules.ts'
 import { readCycleUsage, usageChart } from '../../parts/usage.ts'
 import { alertList } from '../alerts/marks.ts'
 import { nameCell } from '../sims/marks.ts'
+import { burnRateWords, POOL_ACTS, thresholdWords } from './acts.ts'
 import { MODE_WORDS, modeBadge, overWords, poolWords } from './marks.ts'
 
 const MOST_ENTRIES = 10
 const MOST_SIMS = 10
 
-/** @param now epoch milliseconds */
-export async function poolPage(calls: Calls, tenant: PageTenant, pool: Pool, now: number): Promise<Html> {
+/** @param said notice of an act just before */
+export async function poolPage(
+  calls: Calls,
+  tenant: PageTenant,
+  pool: Pool,
+  { now, said }: { readonly now: number; readonly said: Html | '' },
+): Promise<Html> {
   const { outside, inside } = calls
   const path = { id: pool.id }
   const query = { poolId: pool.id }
@@ -40,7 +47,9 @@ export async function poolPage(calls: Calls, tenant: PageTenant, pool: Pool, now
 <h1><bdi>${pool.name}</bdi> ${modeBadge(pool.watchdogMode)}${pool.isOverage ? html` <span class="badge critical">${capital(overWords(pool))}</span>` : ''}</h1>
 <p class="lead"><a href="${sims}?poolId=${pool.id}">${poolWords(pool)}</a></p>
 </div>
+${actLinks(`/t/${tenant.id}/pools/${pool.id}`, POOL_ACTS)}
 </div>
+${said}
 <div class="columns">
 <div>
 ${panelOf({ title: 'Alerts', id: 'alerts', note: 'of the pool itself, not ended' }, alerts, ({ data }) => alertList(tenant.id, data, now))}
@@ -100,8 +109,8 @@ const settingsOf = (pool: Pool, enforcement: Part<EnforcementSettings>): (readon
   ['Capacity', pool.tariff.type === TariffType.Standard ? 'none: each SIM has its own limit' : 'shared by its SIMs'],
   ['Watchdog', MODE_WORDS[pool.watchdogMode]],
   ...(enforcement === null ? [] : [['Enforcement', enforcementWords(enforcement)] as const]),
-  ['Warns at', pool.warningThresholdPct === null ? 'no threshold' : percent(pool.warningThresholdPct)],
-  ['Burn rate', pool.enableBurnRateAlerts === true ? 'alerts' : 'no alerts'],
+  ['Warns at', thresholdWords(pool)],
+  ['Burn rate', burnRateWords(pool)],
 ]
 
 function enforcementWords(enforcement: NonNullable<Part<EnforcementSettings>>): Html | string {

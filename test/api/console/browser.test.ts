@@ -15,14 +15,15 @@ const harness = useHarness()
 
 const standard = new HtmlValidate({ extends: ['html-validate:standard'] })
 
-/** Evaluated in the page: findings of axe, a width beyond the window's, and tables that their panel cuts off. */
+/** Evaluated in the page: findings of axe, a width beyond the window's, and what its panel cuts off. */
 const FAULTS = `(async () => {
   const runOnly = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
   const { violations } = await axe.run(document, { runOnly })
   const { scrollWidth, clientWidth } = document.documentElement
   const wide = scrollWidth > clientWidth ? [scrollWidth + ' wide of ' + clientWidth] : []
-  const cut = [...document.querySelectorAll('table')].filter((one) => one.offsetWidth > one.parentElement.clientWidth)
-  return [...cut.map((one) => 'cut off: ' + one.innerText.slice(0, 50)), ...violations.map(({ id, nodes }) => id + ': ' + nodes[0].html), ...wide]
+  const isCut = (one) => one.getBoundingClientRect().right > one.closest('.panel').getBoundingClientRect().right
+  const cut = [...document.querySelectorAll('.panel :is(table, input, select, textarea, button)')].filter(isCut)
+  return [...cut.map((one) => 'cut off: ' + one.outerHTML.slice(0, 50)), ...violations.map(({ id, nodes }) => id + ': ' + nodes[0].html), ...wide]
 })()`
 
 describe.runIf(await hasChromium(SUITE))(SUITE, () => {
@@ -112,7 +113,7 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     const { page, said } = await openPage(shownAs)
     await signIn(page, harness.operatorKey)
     const faults: string[] = []
-    for (const path of [`/t/${harness.tenant.id}/pools`, poolPath]) {
+    for (const path of [`/t/${harness.tenant.id}/pools`, `${poolPath}/settings`, poolPath]) {
       await page.goto(`${shown.url}${path}`)
       faults.push(...(await faultsOf(page)))
     }

@@ -56,6 +56,7 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
       Pool: `${path}/pools/${poolId}`,
       Decision: `${path}/decisions/${holdId}`,
       Suspend: `${sim}/suspend`,
+      Settings: `${path}/pools/${poolId}/settings`,
       Silence: `${alert}/silence`,
     })
   })

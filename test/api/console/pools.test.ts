@@ -230,3 +230,109 @@ describe('a pool', () => {
     expect(body).toContain(`<a href="${path()}"><bdi>Meters north</bdi></a>`)
   })
 })
+
+describe('the settings of a pool', () => {
+  const own = { 'sec-fetch-site': 'same-origin' }
+  const fieldIn = (body: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(body)?.[1] ?? ''
+  const stateOf = async (id: number) => (await harness.tenant.ask('GET', `/api/pools/${id}`)).body
+  const events = async () => (await harness.tenant.ask('GET', '/api/events?searchTerm=watchdog changed')).body.data
+
+  /** A pool with settings, and the form to change them. */
+  async function formOf(browser: Awaited<ReturnType<typeof operator>>) {
+    const id = await aPool(harness.tenant, { name: 'Before', warningThresholdPct: 80 })
+    const url = `${poolsOf()}/${id}/settings`
+    const sent = { name: 'Before', mode: '1', threshold: '80', burnRate: 'false' }
+    const read = async (body: string) => ({
+      ...sent,
+      key: fieldIn(body, 'key'),
+      seen: fieldIn(body, 'seen').replaceAll('&quot;', '"'),
+    })
+    const { body } = await browser.get(url)
+    const fields = await read(body)
+    const send = (more: Record<string, string>, from = fields) => browser.post(url, { ...from, ...more })
+    return { id, body, send, read }
+  }
+
+  test('are changed once by a form, however often it is sent', async () => {
+    const browser = await owner()
+    const { id, body, send } = await formOf(browser)
+    const before = (await events()).length
+    const wish = { name: 'After', mode: '2', threshold: '', burnRate: 'true' }
+    const answers = [await send(wish), await send(wish)]
+    const after = await browser.get(String(answers[0]?.headers['location']), own)
+
+    expect(body).toContain('value="Before"')
+    expect(body).toContain('value="80"')
+    expect(answers.map(({ status, headers }) => [status, headers['location']])).toEqual(
+      Array(2).fill([303, `${poolsOf()}/${id}?done=settings`]),
+    )
+    expect(await stateOf(id)).toMatchObject({
+      name: 'After',
+      watchdogMode: 2,
+      warningThresholdPct: null,
+      enableBurnRateAlerts: true,
+    })
+    expect(await events()).toHaveLength(before + 1)
+    expect(after.body).toContain('The settings are changed')
+  })
+
+  test('that are not sent stay as they are', async () => {
+    const { id, send } = await formOf(await owner())
+    await send({ name: 'Renamed' })
+
+    expect(await stateOf(id)).toMatchObject({
+      name: 'Renamed',
+      watchdogMode: 1,
+      warningThresholdPct: 80,
+      enableBurnRateAlerts: null,
+    })
+  })
+
+  test('are not changed unseen: the form shows what another person has set', async () => {
+    const { id, send, read } = await formOf(await owner())
+    await harness.tenant.ask('PUT', `/api/pools/${id}`, { name: 'Theirs', watchdogMode: 0 })
+    const refused = await send({ name: 'Ours' })
+    const unseen = await send({ name: 'Ours', seen: '' })
+    const kept = await stateOf(id)
+    const again = await send({ name: 'Ours' }, await read(refused.body))
+
+    expect([refused.status, unseen.status, again.status]).toEqual([412, 412, 303])
+    expect(kept).toMatchObject({ name: 'Theirs', watchdogMode: 0 })
+    expect(textOf(refused.body)).toContain('It has changed in the meantime.')
+    expect(refused.body).toContain('<dd><bdi>Theirs</bdi></dd>')
+    expect(refused.body).toContain('value="Ours"')
+    expect(await stateOf(id)).toMatchObject({ name: 'Ours', watchdogMode: 1 })
+  })
+
+  test.each([
+    ['a threshold beyond 100 %', { threshold: '101' }],
+    ['a threshold that is no number', { threshold: 'much' }],
+    ['a name that is too short', { name: 'x' }],
+  ])('are refused with %s', async (_, wrong) => {
+    const { id, send } = await formOf(await owner())
+    const refused = await send(wrong)
+
+    expect(refused.status).toBe(400)
+    expect(refused.body).toContain('role="alert"')
+    expect(await stateOf(id)).toMatchObject({ name: 'Before', warningThresholdPct: 80 })
+  })
+
+  test('are refused to a key that only reads, and to another site', async () => {
+    const { key } = (await harness.tenant.inside('POST', '/internal/keys', { name: 'reader', scopes: ['read'] })).body
+    const { id, send } = await formOf(await pages.signedIn(key))
+
+    expect((await send({ name: 'After' })).status).toBe(403)
+    expect(
+      (
+        await (
+          await owner()
+        ).post(
+          `${poolsOf()}/${id}/settings`,
+          { key: crypto.randomUUID(), name: 'After' },
+          { 'sec-fetch-site': 'cross-site' },
+        )
+      ).status,
+    ).toBe(403)
+    expect(await stateOf(id)).toMatchObject({ name: 'Before' })
+  })
+})
