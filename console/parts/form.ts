@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { html } from 'hono/html'
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { type FetchResult, idempotent } from '../../adapters/rest/client.ts'
 import { asServiceError } from '../../api/http/problems.ts'
 import { ERRORS, ServiceError } from '../../domain/errors.ts'
@@ -14,7 +14,7 @@ import { Id } from '../../domain/schema.ts'
 import { mustAnswer } from '../answers.ts'
 import type { Calls, Doors } from '../calls.ts'
 import { isOwnRequest } from '../own-request.ts'
-import { callsFor } from '../tenant.ts'
+import { callsFor, type TenantParams } from '../tenant.ts'
 import { setRefusal } from './failure.ts'
 import type { Html } from './html.ts'
 import { type IconName, icon } from './icon.ts'
@@ -39,10 +39,23 @@ export interface Confirmation {
   readonly button?: string
 }
 
-/** An act on an object of type S. */
-export interface Act<S> {
-  /** The page `/t/{tenant}/{noun}/{id}` is the object's; the form is at its name below. */
-  readonly noun: 'alerts' | 'decisions' | 'pools' | 'sims'
+const objectPath = (id: TSchema) => Type.Object({ tenant: Type.String(), id })
+/** The parameters in the path of an object's page, by its noun: `/t/{tenant}/{noun}/{id}`. */
+export const OBJECT_PATHS = {
+  alerts: objectPath(Id('Alert')),
+  decisions: objectPath(Id('Decision')),
+  pools: objectPath(Id('Pool')),
+  sims: objectPath(Id('SIM')),
+  tickets: objectPath(Type.String({ description: 'Ticket' })),
+}
+export interface ObjectParams<I extends number | string = number> extends TenantParams {
+  readonly id: I
+}
+
+/** An act on an object of type S, with an id of type I. */
+export interface Act<S, I extends number | string = number> {
+  /** The form is at the act's name, below the object's page. */
+  readonly noun: keyof typeof OBJECT_PATHS
   readonly name: string
   /** On the link to its page, and on its button unless the confirmation has other words. */
   readonly label: string
@@ -50,7 +63,7 @@ export interface Act<S> {
   /** `first`: the usual one; `cut`: it cuts somebody off, so its button warns. Left out: neither. */
   readonly tone?: 'first' | 'cut'
   /** Reads the object in its present state. @throws ServiceError */
-  readonly read: (calls: Calls, id: number) => Promise<S>
+  readonly read: (calls: Calls, id: I) => Promise<S>
   readonly confirm: (object: S, now: number) => Confirmation
   readonly send: (
     calls: Calls,
@@ -62,11 +75,6 @@ export interface Act<S> {
   readonly done: string
 }
 
-interface ActParams {
-  readonly tenant: string
-  readonly id: number
-}
-const ActParams = Type.Object({ tenant: Type.String(), id: Id('The object') })
 const Sent = Type.Unsafe<Typed & { readonly key: string }>({
   type: 'object',
   required: ['key'],
@@ -80,30 +88,36 @@ export interface Done {
 }
 
 /** @param clock epoch milliseconds */
-export function actRoutes<S>(app: FastifyInstance, doors: Doors, clock: () => number, act: Act<S>): void {
+export function actRoutes<S, I extends number | string>(
+  app: FastifyInstance,
+  doors: Doors,
+  clock: () => number,
+  act: Act<S, I>,
+): void {
   const path = `/t/:tenant/${act.noun}/:id/${act.name}`
-  app.get<{ Params: ActParams }>(path, { schema: { params: ActParams } }, async (request, reply) => {
+  const params = OBJECT_PATHS[act.noun]
+  app.get<{ Params: ObjectParams<I> }>(path, { schema: { params } }, async (request, reply) => {
     const { calls, tenant } = await callsFor(request, doors)
     const object = await act.read(calls, request.params.id)
     const main = confirmPage(act, request.params, act.confirm(object, clock()), { key: randomUUID() })
     return sendPage(reply, { title: act.label, main, tenant, current: act.noun, isLive: false })
   })
-  app.post<{ Params: ActParams; Body: Typed & { readonly key: string } }>(
+  app.post<{ Params: ObjectParams<I>; Body: Typed & { readonly key: string } }>(
     path,
-    { schema: { params: ActParams, body: Sent } },
+    { schema: { params, body: Sent } },
     async (request, reply) => {
       const { calls, tenant } = await callsFor(request, doors)
-      const { params, body } = request
-      const object = await act.read(calls, params.id)
+      const { params: named, body } = request
+      const object = await act.read(calls, named.id)
       try {
         await mustAnswer(act.send(calls, object, body, idempotent(body.key)))
       } catch (thrown) {
         const error = asServiceError(thrown)
         setRefusal(error, request, reply)
-        const main = confirmPage(act, params, act.confirm(object, clock()), sentAgain(body, error), error)
+        const main = confirmPage(act, named, act.confirm(object, clock()), sentAgain(body, error), error)
         return sendPage(reply, { title: act.label, main, tenant, current: act.noun, isLive: false })
       }
-      return reply.redirect(`${objectPath(act, params)}?done=${act.name}`, 303)
+      return reply.redirect(`${objectUrl(act, named)}?done=${act.name}`, 303)
     },
   )
 }
@@ -112,7 +126,7 @@ export function actRoutes<S>(app: FastifyInstance, doors: Doors, clock: () => nu
 const sentAgain = (body: Typed & { readonly key: string }, { code }: ServiceError) =>
   code === 'idempotency_key_reused' ? { ...body, key: randomUUID() } : body
 
-const objectPath = ({ noun }: Pick<Act<never>, 'noun'>, { tenant, id }: ActParams): string =>
+const objectUrl = ({ noun }: Pick<Act<never>, 'noun'>, { tenant, id }: ObjectParams<number | string>): string =>
   `/t/${encodeURIComponent(tenant)}/${noun}/${id}`
 
 /** The refusal in words. The interface speaks of a key and a version that a person has not seen. */
@@ -124,14 +138,14 @@ function refusalWords({ code, message }: ServiceError): Html {
   return html`<strong>${ERRORS[code].status}: ${ERRORS[code].title}.</strong> ${message}`
 }
 
-function confirmPage<S>(
-  act: Act<S>,
-  params: ActParams,
+function confirmPage(
+  act: Pick<Act<never>, 'noun' | 'name' | 'label' | 'icon' | 'tone'>,
+  params: ObjectParams<number | string>,
   confirmation: Confirmation,
   typed: Typed & { readonly key: string },
   fault?: ServiceError,
 ): Html {
-  const back = objectPath(act, params)
+  const back = objectUrl(act, params)
   const cancel = html` <a class="button" href="${back}">Cancel</a>`
   const refusal = fault === undefined ? '' : notice('critical', 'critical', refusalWords(fault))
   return html`<div class="head">
@@ -216,12 +230,13 @@ interface Range {
   readonly isRequired?: boolean
 }
 
-/** A field for a whole number. */
+/** A field for a whole number. @param present its value before a person has typed */
 export const numberField = (
   { name, label, from, to }: { readonly name: string; readonly label: string } & Range,
   typed: Typed,
+  present: number | null = null,
 ): Html => html`<label>${label}
-<input type="number" name="${name}" min="${from}" max="${to ?? ''}" value="${typed[name] ?? ''}"></label>`
+<input type="number" name="${name}" min="${from}" max="${to ?? ''}" value="${typed[name] ?? present ?? ''}"></label>`
 
 /** The whole number in a field; null: the field is empty. @throws ServiceError `invalid_request` */
 export function readNumber(typed: Typed, name: string, range: Range & { readonly isRequired: true }): number

@@ -1,15 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
-import { Id } from '../../../domain/schema.ts'
 import type { Doors } from '../../calls.ts'
-import { actRoutes, Done, doneNotice } from '../../parts/form.ts'
+import { actRoutes, Done, doneNotice, OBJECT_PATHS, type ObjectParams } from '../../parts/form.ts'
 import { sendPage } from '../../parts/page.ts'
 import { callsFor, type TenantParams } from '../../tenant.ts'
 import { ALERT_ACTS, readAlert } from './acts.ts'
 import { AlertsQuery, alertsPage } from './list.ts'
 import { alertPage } from './show.ts'
-
-const AlertPath = Type.Object({ tenant: Type.String(), id: Id('Alert') })
 
 /** The pages of alerts. @param clock epoch milliseconds */
 export function alertRoutes(app: FastifyInstance, doors: Doors, clock: () => number): void {
@@ -27,9 +23,9 @@ export function alertRoutes(app: FastifyInstance, doors: Doors, clock: () => num
       })
     },
   )
-  app.get<{ Params: TenantParams & { readonly id: number }; Querystring: Done }>(
+  app.get<{ Params: ObjectParams; Querystring: Done }>(
     '/t/:tenant/alerts/:id',
-    { schema: { params: AlertPath, querystring: Done } },
+    { schema: { params: OBJECT_PATHS.alerts, querystring: Done } },
     async (request, reply) => {
       const { calls, tenant } = await callsFor(request, doors)
       const alert = await readAlert(calls, request.params.id)

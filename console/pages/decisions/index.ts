@@ -1,23 +1,21 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { PageQuery } from '../../../domain/page.ts'
-import { Id } from '../../../domain/schema.ts'
 import type { Doors } from '../../calls.ts'
-import { actRoutes, Done, doneNotice } from '../../parts/form.ts'
+import { actRoutes, Done, doneNotice, OBJECT_PATHS, type ObjectParams } from '../../parts/form.ts'
 import { sendPage } from '../../parts/page.ts'
-import { callsFor, type TenantParams } from '../../tenant.ts'
+import { callsFor } from '../../tenant.ts'
 import { DECISION_ACTS, readHold } from './acts.ts'
 import { decisionPage } from './show.ts'
 
-const DecisionPath = Type.Object({ tenant: Type.String(), id: Id('Decision') })
 const DecisionQuery = Type.Object({ ...Done.properties, page: PageQuery.properties.page })
 type DecisionQuery = Done & { readonly page?: number }
 
 /** The pages of decisions. @param clock epoch milliseconds */
 export function decisionRoutes(app: FastifyInstance, doors: Doors, clock: () => number): void {
-  app.get<{ Params: TenantParams & { readonly id: number }; Querystring: DecisionQuery }>(
+  app.get<{ Params: ObjectParams; Querystring: DecisionQuery }>(
     '/t/:tenant/decisions/:id',
-    { schema: { params: DecisionPath, querystring: DecisionQuery } },
+    { schema: { params: OBJECT_PATHS.decisions, querystring: DecisionQuery } },
     async (request, reply) => {
       const { calls, tenant } = await callsFor(request, doors)
       const hold = await readHold(calls, request.params.id)

@@ -5,7 +5,7 @@ import type { Pool, PoolUpdate } from '../../../domain/pools/pool.ts'
 import { percent } from '../../../domain/quantity.ts'
 import { mustAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
-import type { Act, Typed } from '../../parts/form.ts'
+import { type Act, numberField, readNumber, type Typed } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import { choices } from '../../parts/list.ts'
 import { MODE_WORDS } from './marks.ts'
@@ -57,6 +57,7 @@ const settings: Act<ReadPool> = {
   done: 'The settings are changed: the watchdog judges by them in some seconds.',
 }
 
+const PERCENT = { from: 1, to: 100 }
 const MODES = Object.values(WatchdogMode).map((mode) => [mode, MODE_WORDS[mode]] as const)
 const BURN_RATE = [
   [true, 'Alerts'],
@@ -67,18 +68,17 @@ const fields = (pool: Pool, etag: string, typed: Typed): Html => html`
 <input type="hidden" name="seen" value="${etag}">
 <label>Name <input name="name" value="${typed['name'] ?? pool.name}" minlength="3" maxlength="50" required></label>
 ${choices({ name: 'mode', label: 'Watchdog', value: typed['mode'] ?? pool.watchdogMode }, MODES)}
-<label>Warns at this share of its capacity, in percent; empty: no threshold
-<input type="number" name="threshold" value="${typed['threshold'] ?? pool.warningThresholdPct ?? ''}" min="1" max="100"></label>
+${numberField({ name: 'threshold', label: 'Warns at this share of its capacity, in percent; empty: no threshold', ...PERCENT }, typed, pool.warningThresholdPct)}
 ${choices({ name: 'burnRate', label: 'Burn rate', value: typed['burnRate'] ?? pool.enableBurnRateAlerts === true }, BURN_RATE)}`
 
-/** All settings, as a PUT replaces them. Text that is no number becomes one that the interface refuses. */
-function settingsIn({ name, mode, threshold, burnRate }: Typed, pool: Pool) {
+/** All settings, as a PUT replaces them. @throws ServiceError `invalid_request` */
+function settingsIn(typed: Typed, pool: Pool) {
+  const { name, mode, threshold, burnRate } = typed
   const hasAlerts = pool.enableBurnRateAlerts === true
   return {
     name: name ?? pool.name,
     watchdogMode: Object.values(WatchdogMode).find((one) => String(one) === mode) ?? pool.watchdogMode,
-    warningThresholdPct:
-      threshold === undefined ? pool.warningThresholdPct : threshold === '' ? null : Number(threshold) || 0,
+    warningThresholdPct: threshold === undefined ? pool.warningThresholdPct : readNumber(typed, 'threshold', PERCENT),
     // Without alerts it may be false or null: both stay.
     enableBurnRateAlerts: burnRate === String(!hasAlerts) ? !hasAlerts : pool.enableBurnRateAlerts,
   } satisfies PoolUpdate

@@ -1,15 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
-import { Id } from '../../../domain/schema.ts'
 import type { Doors } from '../../calls.ts'
-import { actRoutes, Done, doneNotice } from '../../parts/form.ts'
+import { actRoutes, Done, doneNotice, OBJECT_PATHS, type ObjectParams } from '../../parts/form.ts'
 import { sendPage } from '../../parts/page.ts'
 import { callsFor, type TenantParams } from '../../tenant.ts'
 import { POOL_ACTS, readPool } from './acts.ts'
 import { PoolsQuery, poolsPage } from './list.ts'
 import { poolPage } from './show.ts'
-
-const PoolPath = Type.Object({ tenant: Type.String(), id: Id('Pool') })
 
 /** The pages of pools. @param clock epoch milliseconds */
 export function poolRoutes(app: FastifyInstance, doors: Doors, clock: () => number): void {
@@ -22,9 +18,9 @@ export function poolRoutes(app: FastifyInstance, doors: Doors, clock: () => numb
       return sendPage(reply, { title: 'Pools', main, tenant, current: 'pools' })
     },
   )
-  app.get<{ Params: TenantParams & { readonly id: number }; Querystring: Done }>(
+  app.get<{ Params: ObjectParams; Querystring: Done }>(
     '/t/:tenant/pools/:id',
-    { schema: { params: PoolPath, querystring: Done } },
+    { schema: { params: OBJECT_PATHS.pools, querystring: Done } },
     async (request, reply) => {
       const { calls, tenant } = await callsFor(request, doors)
       const { pool } = await readPool(calls, request.params.id)
