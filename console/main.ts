@@ -17,6 +17,7 @@ import { overviewRoutes } from './pages/overview/index.ts'
 import { poolRoutes } from './pages/pools/index.ts'
 import { doorRoutes } from './pages/sign-in.ts'
 import { simRoutes } from './pages/sims/index.ts'
+import { ticketRoutes } from './pages/tickets/index.ts'
 import { assetRoutes } from './parts/asset.ts'
 import { sendFailure } from './parts/failure.ts'
 import { pulseRoutes } from './pulse.ts'
@@ -80,6 +81,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     poolRoutes(scope, options, clock)
     alertRoutes(scope, options, clock)
     decisionRoutes(scope, options, clock)
+    ticketRoutes(scope, options, clock)
     scope.get('/*', async ({ url }) => {
       throw new ServiceError('not_found', `There is no page ${url.split('?')[0]}.`)
     })

@@ -37,6 +37,8 @@ export interface Confirmation {
   readonly fields?: (typed: Typed) => Html
   /** On the button. */
   readonly button?: string
+  /** On the link back. Default: Cancel. */
+  readonly back?: string
 }
 
 const objectPath = (id: TSchema) => Type.Object({ tenant: Type.String(), id })
@@ -46,7 +48,7 @@ export const OBJECT_PATHS = {
   decisions: objectPath(Id('Decision')),
   pools: objectPath(Id('Pool')),
   sims: objectPath(Id('SIM')),
-  tickets: objectPath(Type.String({ description: 'Ticket' })),
+  tickets: objectPath(Type.String({ format: 'uuid', description: 'Ticket' })),
 }
 export interface ObjectParams<I extends number | string = number> extends TenantParams {
   readonly id: I
@@ -146,7 +148,7 @@ function confirmPage(
   fault?: ServiceError,
 ): Html {
   const back = objectUrl(act, params)
-  const cancel = html` <a class="button" href="${back}">Cancel</a>`
+  const cancel = html` <a class="button" href="${back}">${confirmation.back ?? 'Cancel'}</a>`
   const refusal = fault === undefined ? '' : notice('critical', 'critical', refusalWords(fault))
   return html`<div class="head">
 <div>

@@ -29,6 +29,24 @@ ${query['cursor'] === undefined ? '' : html`<a href="${linkTo(path, query)}">Fir
 ${next === undefined ? '' : html`<a href="${linkTo(path, query, next)}">${onward}</a>`}
 </p>`
 
+interface ListPart {
+  readonly noun: string
+  readonly shown: number
+  /** Rows of a full part. */
+  readonly most: number
+  /** Said of an empty list. */
+  readonly empty: Html
+}
+
+/** Below a list whose parts look at a limited number of rows: a part that is cut short leads to a further look. */
+export function listEnd(path: string, query: ListQuery, next: string | undefined, part: ListPart): Html {
+  const { noun, shown, most, empty } = part
+  if (next === undefined || shown === most) return html`${shown === 0 ? empty : ''}${pager(path, query, next)}`
+  return html`<p class="empty">
+${shown === 0 ? 'None' : 'These are all'} among the ${noun} looked at; <a href="${linkTo(path, query, next)}">look further</a>.</p>
+${pager(path, query, undefined)}`
+}
+
 type Value = string | number | boolean
 
 /** A field with given choices, each a value and its words. */

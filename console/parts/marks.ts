@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import type { WatchdogLogEntry } from '../../domain/alerts/watchdog-log-entry.ts'
 import { LogLevel, labelOf, SimStatus } from '../../domain/codes.ts'
 import { instant } from '../../domain/local-time.ts'
-import { duration, ofLimit } from '../../domain/quantity.ts'
+import { count, duration, ofLimit } from '../../domain/quantity.ts'
 import type { Part } from '../answers.ts'
 import type { Html } from './html.ts'
 import { type IconName, icon } from './icon.ts'
@@ -58,6 +58,15 @@ export function ago(at: string | null, now: number, never = 'never'): Html {
   return html`<time datetime="${at}" title="${instant(at)}">${words}</time>`
 }
 
+/** How long until an instant. @param now epoch milliseconds */
+export function ahead(at: string, now: number): Html {
+  const ms = Date.parse(at) - now
+  const words = ms <= 0 ? 'now' : ms < 60_000 ? 'within a minute' : `in ${duration(largest(ms))}`
+  return html`<time datetime="${at}" title="${instant(at)}">${words}</time>`
+}
+
+export const often = (times: number): string => (times === 1 ? 'once' : `${count(times)} times`)
+
 /** An instant to the minute, in UTC. */
 export const instantMark = (at: string): Html => html`<time datetime="${at}">${instant(at)}</time>`
 
@@ -94,6 +103,10 @@ export function panelOf<T>(words: PanelWords, part: Part<T>, body: (data: T) => 
 /** A row of a list of class `log`. @param end a time or a state */
 export const logRow = (mark: Html, words: Html | string, end: Html | string = ''): Html =>
   html`<li>${mark}<span>${words}</span>${end}</li>`
+
+/** A quiet row: an icon, words, and at the end a time or a state. */
+export const line = (name: IconName, words: Html | string, end: Html | string = ''): Html =>
+  logRow(html`<span class="mark quiet">${icon(name)}</span>`, words, end)
 
 /** A row for an entry of the watchdog's log. */
 export const entryRow = (

@@ -88,6 +88,7 @@ const PAGES = [
   { path: 'alerts', name: 'Alerts', icon: 'bell', isForOperators: true },
   { path: 'sims', name: 'SIMs', icon: 'sim', isForOperators: false },
   { path: 'pools', name: 'Pools', icon: 'pool', isForOperators: false },
+  { path: 'tickets', name: 'Tickets', icon: 'ticket', isForOperators: true },
 ] as const
 
 const navigation = ({ id }: PageTenant, isOperator: boolean, current?: string): Html => html`<details class="menu">

@@ -8,9 +8,10 @@ import { askPermits } from '../../service/enforcement/ask-permits.ts'
 import { readsUsage, rulesInForce } from '../../service/rules/rules-in-force.ts'
 import { lockSim } from '../../service/sims/rows/sim-state.ts'
 import { applyTickets } from '../../service/tickets/apply-tickets.ts'
+import { endTickets } from '../../service/tickets/end-tickets.ts'
 import { type OpenTicketRequest, openTicket } from '../../service/tickets/open-ticket.ts'
 import { writeTicketEnds } from '../../service/tickets/rows/batches.ts'
-import { findTicket } from '../../service/tickets/rows/tickets.ts'
+import { findTicket, type TicketFailure } from '../../service/tickets/rows/tickets.ts'
 import { currentCycle } from '../../service/usage/rows/cycles.ts'
 import { evaluateSubjects } from '../../service/watchdog/evaluate-subjects.ts'
 import type { EvaluationOptions } from '../../service/watchdog/evaluation-options.ts'
@@ -51,6 +52,13 @@ export async function endTicket(tx: TenantTx, simId: number, id: string): Promis
   if (sim === undefined || ticket === undefined) throw new Error(`ticket ${id} of SIM ${simId} is gone`)
   await applyTickets(tx, [{ sim, ticket }])
   await writeTicketEnds(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
+}
+
+/** Fails an open ticket, as the carrier's answer would. */
+export async function failTicket(tx: TenantTx, id: string, failure: TicketFailure): Promise<void> {
+  const ticket = await findTicket(tx, id)
+  if (ticket === undefined) throw new Error(`ticket ${id} is gone`)
+  await endTickets(tx, [{ ticket, failure }])
 }
 
 /** All notices to the operator, the oldest first. */

@@ -7,7 +7,7 @@ import { count } from '../../../domain/quantity.ts'
 import { mustAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Html } from '../../parts/html.ts'
-import { ANY, choices, isUnfiltered, linkTo, nextCursor, pager } from '../../parts/list.ts'
+import { ANY, choices, isUnfiltered, listEnd, nextCursor } from '../../parts/list.ts'
 import { ago, levelMark } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { readPoolNames } from '../../pools.ts'
@@ -27,16 +27,11 @@ export async function alertsPage(calls: Calls, tenant: PageTenant, query: Alerts
   const path = `/t/${tenant.id}/alerts`
   const names = new Map(pools.map(({ id, name }) => [id, name]))
   // A page of the interface looks at so many alerts, whether they match or not.
-  const isCutShort = next !== undefined && alerts.length < MOST_ROWS
   return html`<div class="head"><h1>Alerts</h1></div>
 ${filters(path, query, pagination.totalItems)}
 ${alerts.length === 0 ? '' : table(tenant, alerts, names, now)}
-${isCutShort ? further(alerts.length, linkTo(path, query, next)) : alerts.length === 0 ? empty(query) : ''}
-${pager(path, query, isCutShort ? undefined : next)}`
+${listEnd(path, query, next, { noun: 'alerts', shown: alerts.length, most: MOST_ROWS, empty: empty(query) })}`
 }
-
-const further = (found: number, link: string): Html => html`<p class="empty">
-${found === 0 ? 'None among the alerts looked at;' : 'These are all among the alerts looked at;'} <a href="${link}">look further</a>.</p>`
 
 const LEVELS = Object.entries(LogLevel).map(([label, code]) => [code, label] as const)
 const PHASES = [

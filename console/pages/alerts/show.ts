@@ -2,7 +2,6 @@
 import { html } from 'hono/html'
 import type { Alert, AlertDetail } from '../../../domain/alerts/alert.ts'
 import { WITHHELD } from '../../../domain/alerts/withheld.ts'
-import { count } from '../../../domain/quantity.ts'
 import type { Consequences, Decision, ExplainedRule, Explanation } from '../../../domain/rules/explanation.ts'
 import { capital } from '../../../domain/text.ts'
 import { idsOf } from '../../../domain/watchdog/subject.ts'
@@ -11,7 +10,19 @@ import type { Calls } from '../../calls.ts'
 import { actLinks } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import { type IconName, icon } from '../../parts/icon.ts'
-import { ago, entryRow, facts, instantMark, levelBadge, logRow, notice, panel, panelOf } from '../../parts/marks.ts'
+import {
+  ago,
+  entryRow,
+  facts,
+  instantMark,
+  levelBadge,
+  line,
+  logRow,
+  notice,
+  often,
+  panel,
+  panelOf,
+} from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { poolLink } from '../pools/marks.ts'
 import { actsOn, silenceWords } from './acts.ts'
@@ -72,7 +83,7 @@ const VERDICTS: Readonly<Record<Alert['phase'], string>> = {
 const verdict = ({ phase, since, metSince, times }: AlertDetail, now: number): Html => html`
 ${VERDICTS[phase]} ${instantMark(since)}, ${ago(since, now)}.${
   phase === 'firing' && metSince !== since ? html` Conditions met since ${instantMark(metSince)}.` : ''
-}${times > 1 ? ` It has fired ${count(times)} times.` : ''}`
+}${times > 1 ? ` It has fired ${often(times)}.` : ''}`
 
 /** Kinds of decisions that say the same as a reason for withholding, in more words. */
 const SAYS: Readonly<Record<Alert['withheld'][number], readonly Decision['what'][]>> = {
@@ -107,10 +118,6 @@ const ICONS: Readonly<Partial<Record<Alert['withheld'][number], IconName>>> = {
   stage: 'info',
   mode: 'info',
 }
-
-/** A row: an icon, words, and at the end a time or a state. */
-const line = (name: IconName, words: Html | string, end: Html | string = ''): Html =>
-  logRow(html`<span class="mark quiet">${icon(name)}</span>`, words, end)
 
 /** Shown elsewhere on the page. */
 const SAID: ReadonlySet<Decision['what']> = new Set([...Object.values(SAYS).flat(), 'tells', 'toldBefore'])
@@ -179,7 +186,7 @@ const followedLines = (tenantId: string, { mails, tickets, workflows, holds }: C
   ...tickets.map(({ id, simId, type, status }) =>
     line(
       'ticket',
-      html`${type} ticket of <a href="/t/${tenantId}/sims/${simId}">SIM ${simId}</a>: ${status}<small>${id}</small>`,
+      html`<a href="/t/${tenantId}/tickets/${id}">${type} ticket</a> of <a href="/t/${tenantId}/sims/${simId}">SIM ${simId}</a>: ${status}<small>${id}</small>`,
     ),
   ),
   ...workflows.map(({ id, state, at }) => line('workflow', html`Workflow ${state}<small>${id}</small>`, ago(at, now))),
@@ -249,7 +256,7 @@ const stateOf = (alert: AlertDetail, pool: Html | string, now: number): (readonl
     ['Rule', html`<bdi>${rule}</bdi>, version ${ruleVersion}`],
     ['Pool', pool],
     ['Cycle', cycle ?? 'goes on over cycles'],
-    ['Fired', times === 1 ? 'once' : `${count(times)} times`],
+    ['Fired', often(times)],
     ['In the log', isLogged ? 'yes' : 'no'],
     ['Mailed', isMailed ? 'yes, or about to be' : 'no'],
     ['Acknowledged', acknowledgedAt === null ? 'no' : by],

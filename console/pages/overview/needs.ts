@@ -1,6 +1,6 @@
 /** Needs of a tenant for a person: one by one, and as a verdict in a sentence. Pure. */
 import type { AlertCause } from '../../../domain/alerts/cause.ts'
-import { LogLevel, labelOf } from '../../../domain/codes.ts'
+import { LogLevel, labelOf, TicketStatus } from '../../../domain/codes.ts'
 import type { Hold } from '../../../domain/enforcement/guard.ts'
 import { count, counted } from '../../../domain/quantity.ts'
 import type { TenantStatus } from '../../../domain/watchdog/status.ts'
@@ -125,15 +125,19 @@ const of = (some: number, all: number, words: string): string =>
 
 /** Faults of the service and of its surroundings. */
 function faultsOf({ failedTickets, failedMails, feed, enforcementEnabled }: Faults): Need[] {
-  const fault = (icon: IconName, words: string, detail: string, since: string | null = null): Need[] => [
-    { icon, tone: 'warning', words, detail, path: null, since },
+  const fault = (icon: IconName, words: string, detail: string, more: Partial<Need> = {}): Need[] => [
+    { icon, tone: 'warning', words, detail, path: null, since: null, ...more },
   ]
   return [
     ...(feed.staleSince === null
       ? []
-      : fault('hold', 'Usage is late', 'Rules that read it wait, and suspend nobody.', feed.staleSince)),
+      : fault('hold', 'Usage is late', 'Rules that read it wait, and suspend nobody.', { since: feed.staleSince })),
     ...(enforcementEnabled ? [] : fault('hold', 'Enforcement is stopped', 'Rules suspend nobody.')),
-    ...(failedTickets === 0 ? [] : fault('ticket', `${counted(failedTickets, 'ticket')} failed`, 'Within a day.')),
+    ...(failedTickets === 0
+      ? []
+      : fault('ticket', `${counted(failedTickets, 'ticket')} failed`, 'Within a day.', {
+          path: `/tickets?status=${TicketStatus.Failed}`,
+        })),
     ...(failedMails === 0
       ? []
       : fault('mail', `${counted(failedMails, 'mail')} given up`, 'Within 7 days: their readers do not have them.')),

@@ -61,7 +61,7 @@ ${panelOf({ title: 'Log', id: 'log', note: 'newest first' }, log, ({ data }) => 
 </div>
 <div>
 ${thisCycle(sim)}
-${panel({ title: 'Identity', id: 'identity' }, facts(identityOf(sim, { pool: poolWords, isSpared, now })))}
+${panel({ title: 'Identity', id: 'identity' }, facts([...identityOf(sim, { pool: poolWords, isSpared, now }), ['Tickets', ticketWords(tenant.id, sim, isOperator)]]))}
 ${more.length === 0 && !isOperator ? '' : panel({ title: 'More', id: 'more' }, moreLines(`/t/${tenant.id}/sims/${sim.id}`, more, isOperator))}
 </div>
 </div>`
@@ -130,3 +130,7 @@ const identityOf = (sim: Sim, { pool, isSpared, now }: Around): (readonly [strin
   ['Last seen', ago(sim.lastSeenAt, now)],
   ['Provisioned', ago(sim.provisionedAt, now, 'not yet')],
 ]
+
+/** @param isOperator other keys have no page of tickets */
+const ticketWords = (tenantId: string, { id, processingTicketCount: open }: Sim, isOperator: boolean): Html =>
+  html`${open === 0 ? 'none open' : `${count(open)} open`}${isOperator ? html` · <a href="/t/${tenantId}/tickets?simId=${id}">All of this SIM</a>` : ''}`

@@ -257,7 +257,7 @@ describe('an alert', () => {
     for (const shown of [
       '<strong>Suspended the SIM</strong>, until the next billing cycle',
       'The SIM comes back by itself when the next billing cycle begins.',
-      `Suspend ticket of <a href="/t/${tenant.id}/sims/${meter.id}">SIM ${meter.id}</a>: Complete`,
+      `<a href="/t/${tenant.id}/tickets/${ticketId}">Suspend ticket</a> of <a href="/t/${tenant.id}/sims/${meter.id}">SIM ${meter.id}</a>: Complete`,
       `Workflow started<small>${workflowId}</small>`,
       'Mail to <bdi>whom its address names</bdi>: waiting',
       `<a href="/t/${tenant.id}/decisions/${hold}">Decision ${hold}</a> of the guard: waits for a person`,

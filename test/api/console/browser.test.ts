@@ -4,7 +4,7 @@ import { HtmlValidate } from 'html-validate'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { inTenant } from '../../../store/tenancy.ts'
-import { endTicket } from '../../service/harness.ts'
+import { endTicket, failTicket } from '../../service/harness.ts'
 import { recordUsage } from '../../service/record-usage.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
 import { anActiveSim, aPool, aSim, useHarness } from '../harness.ts'
@@ -33,6 +33,7 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
   let poolPath: string
   let alertPath: string
   let decisionPath: string
+  const ticketPaths: string[] = []
   beforeAll(async () => {
     axe = await readFile(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
     const poolId = await aPool(harness.tenant, { name: 'n'.repeat(50) })
@@ -56,6 +57,12 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     const ask = { rule: 'r'.repeat(60), cycle: '2026-11', poolId, simIds: [id], workflowId: 'w' }
     const { holdId } = (await harness.tenant.inside('POST', '/internal/enforcement/permits', ask)).body
     decisionPath = `${tenant}/decisions/${holdId}`
+    for (const isFailed of [true, false]) {
+      const ticket = (await harness.tenant.ask('POST', '/api/tickets/refresh', { simId: id })).body.id
+      ticketPaths.push(`${tenant}/tickets/${ticket}`)
+      const failure = { code: 'carrier_refused', text: 'x'.repeat(300), detail: 'y'.repeat(3000) }
+      if (isFailed) await inTenant(harness.store, harness.tenant.id, (tx) => failTicket(tx, ticket, failure))
+    }
     const silence = { simId: id, lasts: 'P1D', reason: 'y'.repeat(500) }
     await harness.tenant.inside('POST', '/internal/silences', silence)
   })
@@ -123,7 +130,7 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     expect(largest).toContain('w'.repeat(128))
   })
 
-  test.each(SCREENS)('shows alerts, and acts on them: %s', async (_, shownAs) => {
+  test.each(SCREENS)('shows alerts and tickets, and acts on them: %s', async (_, shownAs) => {
     const { page, said } = await openPage(shownAs)
     await signIn(page, harness.operatorKey)
     const faults: string[] = []
@@ -140,6 +147,10 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
       `${simPath}/threshold`,
       `${simPath}/move`,
       `${simPath}/activate`,
+      `/t/${harness.tenant.id}/tickets`,
+      `/t/${harness.tenant.id}/tickets?simId=${simPath.split('/').at(-1)}&status=1`,
+      ...ticketPaths,
+      `${ticketPaths.at(-1)}/cancel`,
       `${alertPath}/acknowledge`,
       `${alertPath}/silence`,
     ]

@@ -36,6 +36,7 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
     )
     const { body } = await tenant.inside('GET', '/internal/alerts')
     const path = `/t/${tenant.id}`
+    const ticket = (await tenant.ask('POST', '/api/tickets/refresh', { simId: sims[0]?.id })).body.id
     await tenant.inside('PATCH', '/internal/tenant/enforcement', { guardLeast: 0, guardPct: 0 })
     const simIds = sims.map(({ id }) => id)
     const ask = { rule: 'sim-overage', cycle: '2026-11', poolId, simIds, workflowId: 'w' }
@@ -58,6 +59,9 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
       Suspend: `${sim}/suspend`,
       Settings: `${path}/pools/${poolId}/settings`,
       Silence: `${alert}/silence`,
+      Tickets: `${path}/tickets`,
+      Ticket: `${path}/tickets/${ticket}`,
+      Cancel: `${path}/tickets/${ticket}/cancel`,
     })
   })
 
@@ -75,6 +79,9 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
     'History',
     'Suspend',
     'Silence',
+    'Tickets',
+    'Ticket',
+    'Cancel',
   ])('%s', async (name) => {
     const browser = await pages.signedIn(harness.operatorKey)
     const spies = [harness.outside, harness.inside].map((listener) => vi.spyOn(listener, 'inject'))

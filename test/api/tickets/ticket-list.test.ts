@@ -3,10 +3,8 @@ import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { TicketStatus, TicketType } from '../../../domain/codes.ts'
 import { MOST_LOOKED_AT } from '../../../domain/tickets/ticket.ts'
-import { endTickets } from '../../../service/tickets/end-tickets.ts'
-import { findTicket } from '../../../service/tickets/rows/tickets.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { endTicket } from '../../service/harness.ts'
+import { endTicket, failTicket } from '../../service/harness.ts'
 import { aSim, type Tenant, times, useHarness } from '../harness.ts'
 
 const harness = useHarness()
@@ -24,12 +22,7 @@ async function aTicket({ id: tenantId, ask }: Tenant, simId: number, kind: strin
   const { id } = (await ask('POST', `/api/tickets/${kind}`, { simId })).body
   if (status === Complete) await inTenant(harness.store, tenantId, (tx) => endTicket(tx, simId, id))
   if (status === Cancelled) await ask('DELETE', `/api/tickets/${id}`)
-  if (status === Failed) {
-    await inTenant(harness.store, tenantId, async (tx) => {
-      const ticket = await findTicket(tx, id)
-      if (ticket !== undefined) await endTickets(tx, [{ ticket, failure: FAILURE }])
-    })
-  }
+  if (status === Failed) await inTenant(harness.store, tenantId, (tx) => failTicket(tx, id, FAILURE))
   return id
 }
 

@@ -82,6 +82,12 @@ describe('the needs', () => {
     ])
   })
 
+  test('lead to the failed tickets', () => {
+    expect(needsOf(situation({ status: failing }))).toMatchObject([
+      { words: '2 tickets failed', path: '/tickets?status=3', since: null },
+    ])
+  })
+
   test.each([
     ['1 acknowledged', { acknowledged: 1 }],
     ['acknowledged', { acknowledged: 3 }],
