@@ -1,93 +1,53 @@
 /** Acts on a SIM that change its state: suspend, bring back. Each opens a ticket. */
 import { html } from 'hono/html'
 import { labelOf, SimStatus } from '../../../domain/codes.ts'
-import type { SimEnforcement } from '../../../domain/enforcement/enforcement.ts'
 import type { Sim } from '../../../domain/sims/sim.ts'
-import { dataOf, mustAnswer, type Part, tryAnswer } from '../../answers.ts'
-import type { Calls } from '../../calls.ts'
+import { dataOf } from '../../answers.ts'
 import type { Act } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
-import { ago, grouped, statusBadge } from '../../parts/marks.ts'
-
-export interface ActedOn {
-  readonly sim: Sim
-  /** Null for keys that may not see it. */
-  readonly enforcement: Part<SimEnforcement>
-}
-
-/** @throws ServiceError `sim_not_found` */
-export async function readSim({ inside, outside }: Calls, id: number): Promise<ActedOn> {
-  const [sim, enforcement] = await Promise.all([
-    mustAnswer(outside.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: String(id) } } })),
-    tryAnswer(inside.GET('/internal/sims/{id}/enforcement', { params: { path: { id } } })),
-  ])
-  return { sim, enforcement }
-}
-
-export const nameOf = ({ tag, iccid }: Sim): Html => html`<bdi>${tag || grouped(iccid)}</bdi>`
-export const simWords = ({ sim }: ActedOn): (readonly [string, Html])[] => [
-  ['SIM', nameOf(sim)],
-  ...(sim.tag === '' ? [] : [['ICCID', html`${grouped(sim.iccid)}`] as const]),
-  ['Now', statusBadge(sim.status)],
-]
+import { ago } from '../../parts/marks.ts'
+import { type ActedOn, simAct } from './sim-act.ts'
 
 /** A warning if the SIM is in that state already, or has an open ticket. */
-function warningOf({ sim, enforcement }: ActedOn, wanted: SimStatus): { readonly warning?: Html } {
-  if (sim.status === wanted) return { warning: html`It is ${labelOf(SimStatus, wanted)} already.` }
-  return dataOf(enforcement)?.processing
-    ? { warning: html`It has an open ticket: this one is carried out after it.` }
-    : {}
+function warningOf({ sim, enforcement }: ActedOn, wanted: SimStatus): string | undefined {
+  if (sim.status === wanted) return `It is ${labelOf(SimStatus, wanted)} already.`
+  return dataOf(enforcement)?.processing ? 'It has an open ticket: this one is carried out after it.' : undefined
 }
 
-const suspend: Act<ActedOn> = {
-  noun: 'sims',
+const suspend = simAct({
   name: 'suspend',
   label: 'Suspend',
   icon: 'suspended',
   tone: 'cut',
-  read: readSim,
-  confirm: (found) => ({
-    of: nameOf(found.sim),
-    question: 'Suspend this SIM?',
-    facts: [
-      ...simWords(found),
-      ['Then', 'The carrier blocks its data, voice and SMS, in some seconds.'],
-      ['Until', 'A person brings it back. Neither the watchdog nor the next billing cycle does.'],
-      ['Taken back', html`By <em>Bring back</em>, on its page.`],
-    ],
-    ...warningOf(found, SimStatus.Suspended),
-  }),
+  question: 'Suspend this SIM?',
+  facts: () => [
+    ['Then', 'The carrier blocks its data, voice and SMS, in some seconds.'],
+    ['Until', 'A person brings it back. Neither the watchdog nor the next billing cycle does.'],
+    ['Taken back', html`By <em>Bring back</em>, on its page.`],
+  ],
+  warning: (found) => warningOf(found, SimStatus.Suspended),
   send: ({ outside }, { sim }, _typed, params) =>
     outside.POST('/api/tickets/suspend', { body: { simId: sim.id }, params }),
   done: 'The carrier is asked to suspend it. Load the page again in some seconds. To take it back, bring it back.',
-}
+})
 
-const bringBack: Act<ActedOn> = {
-  noun: 'sims',
+const bringBack = simAct({
   name: 'activate',
   label: 'Bring back',
   icon: 'back',
   tone: 'first',
-  read: readSim,
-  confirm: (found, now) => ({
-    of: nameOf(found.sim),
-    question: 'Bring this SIM back?',
-    facts: [
-      ...simWords(found),
-      ...causeOf(found, now),
-      [
-        'Then',
-        'The carrier opens its data, voice and SMS again, in some seconds. What it uses from then on is charged.',
-      ],
-      ...passedOver(found),
-      ['Taken back', html`By <em>Suspend</em>, on its page.`],
-    ],
-    ...warningOf(found, SimStatus.Active),
-  }),
+  question: 'Bring this SIM back?',
+  facts: (found, now) => [
+    ...causeOf(found, now),
+    ['Then', 'The carrier opens its data, voice and SMS again, in some seconds. What it uses from then on is charged.'],
+    ...passedOver(found),
+    ['Taken back', html`By <em>Suspend</em>, on its page.`],
+  ],
+  warning: (found) => warningOf(found, SimStatus.Active),
   send: ({ outside }, { sim }, _typed, params) =>
     outside.POST('/api/tickets/activate', { body: { simId: sim.id }, params }),
   done: 'The carrier is asked to bring it back. Load the page again in some seconds. To take it back, suspend it.',
-}
+})
 
 const suspensionOf = ({ enforcement }: ActedOn) => dataOf(enforcement)?.suspension ?? null
 

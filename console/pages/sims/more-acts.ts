@@ -7,51 +7,39 @@ import { type Act, numberField, readNumber, textField } from '../../parts/form.t
 import type { Html } from '../../parts/html.ts'
 import { choices } from '../../parts/list.ts'
 import { type PoolName, readPoolNames } from '../../pools.ts'
-import { type ActedOn, nameOf, readSim, simWords } from './acts.ts'
 import { thresholdWords } from './marks.ts'
+import { type ActedOn, readSim, simAct } from './sim-act.ts'
 
 const QUEUED = html`By <em>Take back the queued change</em>, on its page, until then.`
 
-const refresh: Act<ActedOn> = {
-  noun: 'sims',
+const refresh = simAct({
   name: 'refresh',
   label: 'Refresh its connection',
   icon: 'refresh',
-  read: readSim,
-  confirm: (found) => ({
-    of: nameOf(found.sim),
-    question: 'Refresh the connection of this SIM?',
-    facts: [
-      ...simWords(found),
-      ['Then', 'The carrier ends its present connection, and the device makes a new one.'],
-      ['Taken back', 'There is nothing to take back.'],
-    ],
-  }),
+  question: 'Refresh the connection of this SIM?',
+  facts: () => [
+    ['Then', 'The carrier ends its present connection, and the device makes a new one.'],
+    ['Taken back', 'There is nothing to take back.'],
+  ],
   send: ({ outside }, { sim }, _typed, params) =>
     outside.POST('/api/tickets/refresh', { body: { simId: sim.id }, params }),
   done: 'The carrier is asked to refresh its connection.',
-}
+})
 
-const sendSms: Act<ActedOn> = {
-  noun: 'sims',
+const sendSms = simAct({
   name: 'send-sms',
   label: 'Send an SMS',
   icon: 'sms',
-  read: readSim,
-  confirm: (found) => ({
-    of: nameOf(found.sim),
-    question: 'Send an SMS to this SIM?',
-    facts: [
-      ...simWords(found),
-      ['Then', 'The carrier sends it to the device, and charges it as its tariff says.'],
-      ['Taken back', 'Not once it is sent.'],
-    ],
-    fields: (typed) => textField({ name: 'message', label: 'Message', most: 1600 }, typed),
-  }),
+  question: 'Send an SMS to this SIM?',
+  facts: () => [
+    ['Then', 'The carrier sends it to the device, and charges it as its tariff says.'],
+    ['Taken back', 'Not once it is sent.'],
+  ],
+  fields: (typed) => textField({ name: 'message', label: 'Message', most: 1600 }, typed),
   send: ({ outside }, { sim }, { message = '' }, params) =>
     outside.POST('/api/tickets/send-sms', { body: { simId: sim.id, message }, params }),
   done: 'The carrier is asked to send the SMS.',
-}
+})
 
 const setWatchdog = (
   { inside }: Calls,
@@ -59,173 +47,136 @@ const setWatchdog = (
   body: { readonly isWatchdogExempt?: boolean; readonly warningThresholdPct?: number | null },
 ) => inside.PATCH('/internal/sims/{id}/watchdog', { params: { path: { id } }, body })
 
-const exempt: Act<ActedOn> = {
-  noun: 'sims',
+const exempt = simAct({
   name: 'exempt',
   label: 'Exempt from the watchdog',
   icon: 'exempt',
-  read: readSim,
-  confirm: (found) => ({
-    of: nameOf(found.sim),
-    question: 'Exempt this SIM from the watchdog?',
-    facts: [
-      ...simWords(found),
-      ['Then', 'No rule looks at it: it is neither suspended nor in a log or mail. Its open alerts end.'],
-      [
-        'Until',
-        'A person takes it back. A suspension by the watchdog stays until the next billing cycle, or until it is brought back.',
-      ],
-      ['Taken back', html`By <em>Watch again</em>, on its page.`],
+  question: 'Exempt this SIM from the watchdog?',
+  facts: () => [
+    ['Then', 'No rule looks at it: it is neither suspended nor in a log or mail. Its open alerts end.'],
+    [
+      'Until',
+      'A person takes it back. A suspension by the watchdog stays until the next billing cycle, or until it is brought back.',
     ],
-    ...(found.sim.isWatchdogExempt && { warning: 'It is exempt already.' }),
-  }),
+    ['Taken back', html`By <em>Watch again</em>, on its page.`],
+  ],
+  warning: ({ sim }) => (sim.isWatchdogExempt ? 'It is exempt already.' : undefined),
   send: (calls, found) => setWatchdog(calls, found, { isWatchdogExempt: true }),
   done: 'It is exempt from the watchdog. To take it back, watch it again.',
-}
+})
 
-const watch: Act<ActedOn> = {
-  noun: 'sims',
+const watch = simAct({
   name: 'watch',
   label: 'Watch again',
   icon: 'exempt',
-  read: readSim,
-  confirm: (found) => ({
-    of: nameOf(found.sim),
-    question: 'Let the watchdog watch this SIM again?',
-    facts: [
-      ...simWords(found),
-      ['Then', 'Rules look at it at once, and may suspend it for what it has used in this billing cycle.'],
-      ['Taken back', html`By <em>Exempt from the watchdog</em>, on its page.`],
-    ],
-    ...(!found.sim.isWatchdogExempt && { warning: 'It is watched already.' }),
-  }),
+  question: 'Let the watchdog watch this SIM again?',
+  facts: () => [
+    ['Then', 'Rules look at it at once, and may suspend it for what it has used in this billing cycle.'],
+    ['Taken back', html`By <em>Exempt from the watchdog</em>, on its page.`],
+  ],
+  warning: ({ sim }) => (!sim.isWatchdogExempt ? 'It is watched already.' : undefined),
   send: (calls, found) => setWatchdog(calls, found, { isWatchdogExempt: false }),
   done: 'The watchdog watches it again. To take it back, exempt it.',
-}
+})
 
-const setThreshold: Act<ActedOn> = {
-  noun: 'sims',
+const setThreshold = simAct({
   name: 'threshold',
   label: 'Set its warning threshold',
   icon: 'bell',
-  read: readSim,
-  confirm: (found) => ({
-    of: nameOf(found.sim),
-    question: 'From which share of its limit on is there a warning?',
-    facts: [
-      ...simWords(found),
-      ['Threshold', thresholdWords(found.sim)],
-      ['Then', 'Rules that warn of usage decide by it at once. None suspends because of it.'],
-      ['Taken back', 'By another threshold; left empty, that of its pool holds again.'],
-    ],
-    fields: (typed) =>
-      numberField({ name: 'percent', label: 'Percent of its limit; empty: as its pool', from: 1, to: 100 }, typed),
-  }),
+  question: 'From which share of its limit on is there a warning?',
+  facts: ({ sim }) => [
+    ['Threshold', thresholdWords(sim)],
+    ['Then', 'Rules that warn of usage decide by it at once. None suspends because of it.'],
+    ['Taken back', 'By another threshold; left empty, that of its pool holds again.'],
+  ],
+  fields: (typed) =>
+    numberField({ name: 'percent', label: 'Percent of its limit; empty: as its pool', from: 1, to: 100 }, typed),
   send: (calls, found, typed) =>
     setWatchdog(calls, found, { warningThresholdPct: readNumber(typed, 'percent', { from: 1, to: 100 }) }),
   done: 'The warning threshold is set.',
-}
+})
 
-const spare: Act<ActedOn> = {
-  noun: 'sims',
+const spare = simAct({
   name: 'spare',
   label: 'Not again this cycle',
   icon: 'hold',
-  read: readSim,
-  confirm: (found) => ({
-    of: nameOf(found.sim),
-    question: 'Suspend this SIM no more in this billing cycle?',
-    facts: [
-      ...simWords(found),
-      ['Then', 'No rule suspends it. Rules still log and mail.'],
-      ['Until', 'The next billing cycle begins.'],
-      ['Taken back', html`Not before then. A person can suspend it all the same, by <em>Suspend</em>.`],
-    ],
-  }),
+  question: 'Suspend this SIM no more in this billing cycle?',
+  facts: () => [
+    ['Then', 'No rule suspends it. Rules still log and mail.'],
+    ['Until', 'The next billing cycle begins.'],
+    ['Taken back', html`Not before then. A person can suspend it all the same, by <em>Suspend</em>.`],
+  ],
   send: ({ inside }, { sim }) => inside.POST('/internal/enforcement/pass-over', { body: { simIds: [sim.id] } }),
   done: 'No rule suspends it in this billing cycle.',
-}
+})
 
-interface Moved extends ActedOn {
-  readonly pools: readonly PoolName[]
-}
-
-const move: Act<Moved> = {
-  noun: 'sims',
+const moveAnywhere = simAct({
   name: 'move',
   label: 'Move at the end of the cycle',
   icon: 'next',
-  read: async (calls, id) => {
-    const [found, pools] = await Promise.all([readSim(calls, id), readPoolNames(calls)])
-    return { ...found, pools }
-  },
-  confirm: ({ pools, ...found }) => ({
-    of: nameOf(found.sim),
-    question: 'Move this SIM to another pool when the billing cycle ends?',
-    facts: [
-      ...simWords(found),
-      ...queuedWords(found.sim),
-      ['Then', 'The month end moves it. Until then it stays in its pool, with what it has used.'],
-      ['Taken back', QUEUED],
-    ],
-    fields: (typed) =>
-      choices({ name: 'poolId', label: 'Pool', value: typed['poolId'] }, [
-        ['', 'Choose a pool'],
-        ...pools.map(({ id, name }) => [id, name] as const),
-      ]),
-  }),
+  question: 'Move this SIM to another pool when the billing cycle ends?',
+  facts: ({ sim }) => [
+    ...queuedWords(sim),
+    ['Then', 'The month end moves it. Until then it stays in its pool, with what it has used.'],
+    ['Taken back', QUEUED],
+  ],
   send: ({ outside }, { sim }, typed, { header }) =>
     outside.POST('/api/sims/{id}/queue-reprovision', {
       params: { path: { id: sim.id }, header },
       body: { poolId: readNumber(typed, 'poolId', { from: 1, isRequired: true }) },
     }),
   done: 'It moves when the billing cycle ends. To take it back, take back the queued change.',
+})
+
+/** With a choice among the pools. */
+export const MOVE: Act<ActedOn & { readonly pools: readonly PoolName[] }> = {
+  ...moveAnywhere,
+  read: async (calls, id) => {
+    const [found, pools] = await Promise.all([readSim(calls, id), readPoolNames(calls)])
+    return { ...found, pools }
+  },
+  confirm: (found, now) => ({
+    ...moveAnywhere.confirm(found, now),
+    fields: (typed) =>
+      choices({ name: 'poolId', label: 'Pool', value: typed['poolId'] }, [
+        ['', 'Choose a pool'],
+        ...found.pools.map(({ id, name }) => [id, name] as const),
+      ]),
+  }),
 }
 
-const takeOut: Act<ActedOn> = {
-  noun: 'sims',
+const takeOut = simAct({
   name: 'take-out',
   label: 'Unprovision at the end of the cycle',
   icon: 'leave',
   tone: 'cut',
-  read: readSim,
-  confirm: (found) => ({
-    of: nameOf(found.sim),
-    question: 'Unprovision this SIM when the billing cycle ends?',
-    facts: [
-      ...simWords(found),
-      ...queuedWords(found.sim),
-      ['Then', 'The month end takes it out of its pool and unprovisions it at the carrier. Until then it works.'],
-      ['Taken back', QUEUED],
-    ],
-  }),
+  question: 'Unprovision this SIM when the billing cycle ends?',
+  facts: ({ sim }) => [
+    ...queuedWords(sim),
+    ['Then', 'The month end takes it out of its pool and unprovisions it at the carrier. Until then it works.'],
+    ['Taken back', QUEUED],
+  ],
   send: ({ outside }, { sim }, _typed, { header }) =>
     outside.POST('/api/sims/{id}/queue-unprovision', { params: { path: { id: sim.id }, header } }),
   done: 'It is unprovisioned when the billing cycle ends. To take it back, take back the queued change.',
-}
+})
 
-const takeBack: Act<ActedOn> = {
-  noun: 'sims',
+const takeBack = simAct({
   name: 'take-back',
   label: 'Take back the queued change',
   icon: 'back',
   tone: 'first',
-  read: readSim,
-  confirm: (found) => ({
-    of: nameOf(found.sim),
-    question: 'Take back the change at the end of the billing cycle?',
-    facts: [
-      ...simWords(found),
-      ...queuedWords(found.sim),
-      ['Then', 'It stays where it is.'],
-      ['Taken back', 'By queueing the change again.'],
-    ],
-    ...(!isQueued(found.sim) && { warning: 'No change is queued.' }),
-  }),
+  question: 'Take back the change at the end of the billing cycle?',
+  facts: ({ sim }) => [
+    ...queuedWords(sim),
+    ['Then', 'It stays where it is.'],
+    ['Taken back', 'By queueing the change again.'],
+  ],
+  warning: ({ sim }) => (isQueued(sim) ? undefined : 'No change is queued.'),
   send: ({ inside }, { sim }) =>
     inside.DELETE('/internal/sims/{id}/queued-change', { params: { path: { id: sim.id } } }),
   done: 'The queued change is taken back. To have it after all, queue it again.',
-}
+})
 
 type Queued = Pick<Sim, 'pendingPoolId' | 'pendingTariffId' | 'pendingUnassign'>
 
@@ -257,12 +208,11 @@ export function moreActsOn(sim: Sim, { isOperator, isSpared }: Seen): Pick<Act<n
     ...(isActive ? [refresh, sendSms] : []),
     ...(isOperator && isActive && !isSpared ? [spare] : []),
     ...(isOperator ? [sim.isWatchdogExempt ? watch : exempt, setThreshold] : []),
-    ...(isProvisioned ? [move] : []),
+    ...(isProvisioned ? [MOVE] : []),
     ...(isProvisioned && !sim.pendingUnassign ? [takeOut] : []),
     ...(isOperator && isQueued(sim) ? [takeBack] : []),
   ]
 }
 
-/** Without {@link MOVE}, whose form reads the pools. */
+/** Without {@link MOVE}, whose object has the pools too. */
 export const MORE_ACTS = [refresh, sendSms, spare, exempt, watch, setThreshold, takeOut, takeBack]
-export const MOVE = move
