@@ -16,6 +16,7 @@ import { findRoutes } from './pages/find.ts'
 import { overviewRoutes } from './pages/overview/index.ts'
 import { poolRoutes } from './pages/pools/index.ts'
 import { doorRoutes } from './pages/sign-in.ts'
+import { silenceRoutes } from './pages/silences/index.ts'
 import { simRoutes } from './pages/sims/index.ts'
 import { ticketRoutes } from './pages/tickets/index.ts'
 import { assetRoutes } from './parts/asset.ts'
@@ -81,6 +82,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     poolRoutes(scope, options, clock)
     alertRoutes(scope, options, clock)
     decisionRoutes(scope, options, clock)
+    silenceRoutes(scope, options, clock)
     ticketRoutes(scope, options, clock)
     scope.get('/*', async ({ url }) => {
       throw new ServiceError('not_found', `There is no page ${url.split('?')[0]}.`)

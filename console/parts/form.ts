@@ -47,6 +47,7 @@ export const OBJECT_PATHS = {
   alerts: objectPath(Id('Alert')),
   decisions: objectPath(Id('Decision')),
   pools: objectPath(Id('Pool')),
+  silences: objectPath(Id('Silence')),
   sims: objectPath(Id('SIM')),
   tickets: objectPath(Type.String({ format: 'uuid', description: 'Ticket' })),
 }

@@ -7,10 +7,11 @@ import { Id, IdResponse } from '../../../domain/schema.ts'
 import { acknowledgeAlert } from '../../../service/alerts/acknowledge-alert.ts'
 import { pageOfAlerts } from '../../../service/alerts/page-of-alerts.ts'
 import { readCauses } from '../../../service/alerts/read-causes.ts'
-import { pageOfSilences } from '../../../service/alerts/rows/silences.ts'
+import { pageOfSilences, readSilences } from '../../../service/alerts/rows/silences.ts'
 import { addSilence, endSilence } from '../../../service/alerts/silence-alerts.ts'
 import { readAlert } from '../../../service/watchdog/explain/read-alert.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
+import { mustBeFound } from '../../http/problems.ts'
 
 const route = internalRoutes('Alerts')
 
@@ -61,6 +62,17 @@ export const alertRoutes = [
     query: SilenceQuery,
     response: { 200: pageOf(Silence) },
     read: (tx, { query }) => pageOfSilences(tx, query),
+  }),
+  route('GET', '/silences/:id', {
+    operationId: 'readSilence',
+    summary: 'A silence, open or ended',
+    problems: ['silence_not_found'],
+    params: Type.Object({ id: Id('Silence') }),
+    response: { 200: Silence },
+    read: async (tx, { params: { id } }) => {
+      const [silence] = await readSilences(tx, [id])
+      return mustBeFound(silence, 'silence_not_found', `silence ${id}`)
+    },
   }),
   route('POST', '/silences', {
     operationId: 'addSilence',

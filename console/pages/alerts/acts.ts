@@ -9,7 +9,8 @@ import { textField } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import { choices } from '../../parts/list.ts'
 import { ago, instantMark } from '../../parts/marks.ts'
-import { acknowledger, silencer, subjectWords } from './marks.ts'
+import { author } from '../silences/marks.ts'
+import { acknowledger, subjectWords } from './marks.ts'
 
 /** @throws ServiceError `alert_not_found`, `forbidden` */
 export const readAlert = (calls: Calls, id: number): Promise<AlertDetail> =>
@@ -78,7 +79,7 @@ const silence: Act<AlertDetail> = {
         'No mail about it is sent to anyone. Its log and its suspensions go on. If it still fires at the end, it is mailed then, once.',
       ],
       ['Others see', 'The name of your key, and the reason.'],
-      ['Taken back', html`It ends by itself, or sooner by <code>simherd silences end</code>.`],
+      ['Taken back', html`It ends by itself, or sooner by <em>End it</em>, among the silences.`],
     ],
     ...silencedWarning(alert),
     fields: silenceFields,
@@ -95,7 +96,7 @@ const silencedWarning = ({ silences }: AlertDetail): { readonly warning?: Html }
 
 /** A silence with its author and reason. */
 export const silenceWords = (one: AlertDetail['silences'][number]): Html =>
-  html`Until ${one.endsAt === null ? 'somebody ends it' : instantMark(one.endsAt)}, by <bdi>${silencer(one)}</bdi>: <bdi>${one.reason}</bdi>`
+  html`Until ${one.endsAt === null ? 'somebody ends it' : instantMark(one.endsAt)}, by <bdi>${author(one)}</bdi>: <bdi>${one.reason}</bdi>`
 
 const silenceFields = (typed: Typed): Html => html`
 ${choices({ name: 'lasts', label: 'For how long', value: typed['lasts'] ?? 'PT8H' }, LASTS)}

@@ -1,6 +1,6 @@
 /** Words and marks of alerts, for their lists and pages. */
 import { html } from 'hono/html'
-import type { Alert, AlertDetail } from '../../../domain/alerts/alert.ts'
+import type { Alert } from '../../../domain/alerts/alert.ts'
 import { WITHHELD } from '../../../domain/alerts/withheld.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import type { Html } from '../../parts/html.ts'
@@ -43,9 +43,6 @@ export const withheldWords = ({ withheld, silencedUntil }: Alert): Html[] =>
 /** Who has acknowledged it. */
 export const acknowledger = ({ acknowledgedBy, acknowledgedByName }: Alert): string =>
   acknowledgedByName ?? acknowledgedBy ?? 'the service'
-
-export const silencer = ({ createdBy, createdByName }: AlertDetail['silences'][number]): string =>
-  createdByName ?? createdBy ?? 'the service'
 
 /** The open alerts of a SIM or a pool. */
 export const alertList = (tenantId: string, alerts: readonly Alert[], now: number): Html =>

@@ -58,7 +58,7 @@ ${said}
 ${alert.error === null ? '' : notice('critical', 'critical', html`<strong>It could not be decided</strong>, and stays as it was. <bdi>${alert.error}</bdi>`)}
 <div class="columns">
 <div>
-${withheldPanel(alert, explained?.decisions ?? [])}
+${withheldPanel(tenant.id, alert, explained?.decisions ?? [])}
 ${panel({ title: 'What happens next', id: 'next' }, nextList(alert, explained?.decisions ?? []))}
 ${panel({ title: 'What it did', id: 'did', note: 'in this episode' }, did(tenant.id, alert, now))}
 ${panel({ title: 'Course', id: 'course', note: 'newest first' }, course(tenant.id, alert, now))}
@@ -96,7 +96,11 @@ const SAYS: Readonly<Record<Alert['withheld'][number], readonly Decision['what']
   mode: ['mode'],
 }
 
-function withheldPanel({ withheld, silences }: AlertDetail, decisions: readonly Decision[]): Html | '' {
+function withheldPanel(
+  tenantId: string,
+  { withheld, silences }: AlertDetail,
+  decisions: readonly Decision[],
+): Html | '' {
   if (withheld.length === 0 && silences.length === 0) return ''
   const reasons = withheld.map((one) => ({
     one,
@@ -106,7 +110,7 @@ function withheldPanel({ withheld, silences }: AlertDetail, decisions: readonly 
     { title: 'What is withheld', id: 'withheld' },
     html`<ul class="log">
 ${reasons.map(({ one, words }) => line(ICONS[one] ?? 'silence', words))}
-${silences.map((one) => line('silence', html`${silenceWords(one)} <small>Silence ${one.id}. <code>simherd silences end ${one.id}</code> ends it.</small>`))}
+${silences.map((one) => line('silence', html`${silenceWords(one)} <small><a href="/t/${tenantId}/silences/${one.id}">Silence ${one.id}</a></small>`))}
 </ul>`,
   )
 }

@@ -190,7 +190,9 @@ describe('an alert', () => {
     const staged = await pageOf(`${alertsOf()}/${await idOf('pool-overage')}`)
 
     expect(silenced).toContain('2026-11-21 12:00 UTC</time>, by <bdi>tests</bdi>: <bdi>Replaced &lt;soon&gt;</bdi>')
-    expect(silenced).toContain(`simherd silences end ${made.id}`)
+    expect(silenced).toContain(
+      `<a href="${alertsOf().replace('/alerts', '/silences')}/${made.id}">Silence ${made.id}</a>`,
+    )
     expect(silenced).toContain('If it still fires at the end of the silence, it is mailed then.')
     expect(silenced).toContain('It is acknowledged, so it is not escalated.')
     expect(staged).toContain('Its rule&#39;s stage lets it do no more.')

@@ -33,6 +33,7 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
   let poolPath: string
   let alertPath: string
   let decisionPath: string
+  let silencePath: string
   const ticketPaths: string[] = []
   beforeAll(async () => {
     axe = await readFile(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
@@ -64,7 +65,7 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
       if (isFailed) await inTenant(harness.store, harness.tenant.id, (tx) => failTicket(tx, ticket, failure))
     }
     const silence = { simId: id, lasts: 'P1D', reason: 'y'.repeat(500) }
-    await harness.tenant.inside('POST', '/internal/silences', silence)
+    silencePath = `${tenant}/silences/${(await harness.tenant.inside('POST', '/internal/silences', silence)).body.id}`
   })
   /** What is wrong with a page, as sent and as shown. DevTools evaluate, whatever the policy of the page. */
   async function faultsOf(page: Page): Promise<string[]> {
@@ -142,6 +143,8 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
       alertPath,
       decisionPath,
       `${decisionPath}/discard`,
+      `/t/${harness.tenant.id}/silences`,
+      silencePath,
       `${simPath}/history`,
       `${simPath}/suspend`,
       `${simPath}/threshold`,

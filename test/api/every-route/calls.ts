@@ -498,6 +498,7 @@ export const LINES: Readonly<Record<string, Line>> = {
     audit: ['alert'],
   },
   addSilence: { call: (estate) => ({ body: aSilence(estate) }), audit: ['silence'] },
+  readSilence: { call: (estate) => made(estate, '/internal/silences', aSilence(estate)) },
   endSilence: { call: (estate) => made(estate, '/internal/silences', aSilence(estate)), audit: ['silence'] },
   addAddress: { call: async (estate) => ({ body: await newAddress(estate) }), audit: ['address'] },
   confirmAddress: { call: freshAddress, audit: ['address'] },
