@@ -144,9 +144,10 @@ const logList = (path: string, log: readonly WatchdogLogEntry[], now: number): H
     : html`<ol class="log">
 ${linesOf(log)
   .slice(0, MOST_LINES)
-  .map(({ entry: { level, message, simId, date }, times }) => {
+  .map(({ entry: { level, message, simId, poolId, date }, times }) => {
+    const about = simId !== null ? `sims/${simId}` : poolId !== null ? `pools/${poolId}` : null
     const words =
-      simId === null ? html`<bdi>${message}</bdi>` : html`<a href="${path}/sims/${simId}"><bdi>${message}</bdi></a>`
+      about === null ? html`<bdi>${message}</bdi>` : html`<a href="${path}/${about}"><bdi>${message}</bdi></a>`
     const often = times === 1 ? '' : html` <small>${counted(times, 'time')}</small>`
     return logRow(levelMark(level), html`${words}${often}`, ago(date, now))
   })}

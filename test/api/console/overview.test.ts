@@ -71,6 +71,22 @@ test('names what cannot be read, and calls nothing well then', async () => {
   }
 })
 
+test('leads from entries of the log to their SIM or pool', async () => {
+  const tenant = await aTenant(harness, 'Logged')
+  const poolId = await aPool(tenant)
+  const { id: simId } = await anActiveSim(harness, tenant, { poolId })
+  const action = { cycle: '2026-11', rule: 'r', counter: 0, workflowId: 'w' }
+  for (const one of [
+    { poolId, action: 'tooLittleToPick', detail: 'of the pool' },
+    { simId, action: 'graceStarted', detail: 'of the SIM' },
+  ])
+    await tenant.inside('POST', '/internal/watchdog/actions', { ...action, ...one })
+  const { body } = await (await operator()).get(`/t/${tenant.id}`)
+
+  expect(body).toMatch(new RegExp(`<a href="/t/${tenant.id}/pools/${poolId}"><bdi>[^<]*of the pool`))
+  expect(body).toMatch(new RegExp(`<a href="/t/${tenant.id}/sims/${simId}"><bdi>[^<]*of the SIM`))
+})
+
 test("of a tenant's own key shows its pools and its log", async () => {
   const { status, body } = await (await pages.signedIn(harness.other.key)).get(`/t/${harness.other.id}`)
 
