@@ -1,6 +1,6 @@
 /** Reads one page of a list together with the size of the whole list, and has the filters that lists share. */
 import { type RawBuilder, sql } from 'kysely'
-import { cursorText, type Place, readCursor, type WalkedList } from '../domain/cursor.ts'
+import { type Cursor, cursorText, type Place, readCursor, type WalkedList } from '../domain/cursor.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { digitsIn } from '../domain/identifiers.ts'
 import { offsetOf, type Page, type PageRequest, spanOf, toPage } from '../domain/page.ts'
@@ -85,6 +85,33 @@ export async function readPart<Row, Item>(
     pagination: { ...pagination, hasNextPage, hasPreviousPage: parts > 0 },
     next: hasNextPage ? nextAfter(rows, parts + 1, totalItems) : null,
   }
+}
+
+interface LookedAt<T> {
+  readonly data: T[]
+  /** Rows among those looked at that the filter lets through. */
+  readonly fitting: number
+  /** Id of the last row of this part; null at the end of the list. */
+  readonly nextId: number | null
+}
+
+/**
+ * A part of a list by id whose statement looks at a limited number of rows. So a part may have less than a page of
+ * items while another follows. The total is that of the first part.
+ *
+ * @param cursor null: the part is a page
+ */
+export function partLookedAt<T>(
+  list: WalkedList,
+  page: PageRequest,
+  cursor: Cursor | null,
+  { data, fitting, nextId }: LookedAt<T>,
+): Part<T> {
+  const parts = cursor === null ? page.page : cursor.parts + 1
+  const totalItems = cursor === null ? fitting : cursor.totalItems
+  const { pagination } = toPage({ ...page, page: parts }, totalItems, data)
+  const next = nextId === null ? null : cursorText(list, { after: { micros: 0, id: nextId }, parts, totalItems })
+  return { data, pagination: { ...pagination, hasNextPage: next !== null, hasPreviousPage: parts > 1 }, next }
 }
 
 /**

@@ -2,14 +2,14 @@
 
 import type { Alert, AlertQuery } from '../../domain/alerts/alert.ts'
 import { LogLevel } from '../../domain/codes.ts'
-import { cursorText, readCursor } from '../../domain/cursor.ts'
-import { offsetOf, pageRequest, toPage } from '../../domain/page.ts'
+import { readCursor } from '../../domain/cursor.ts'
+import { offsetOf, pageRequest } from '../../domain/page.ts'
 import { type AlertState, isFiring } from '../../rules/alerts/alert-state.ts'
 import { keyOfMark } from '../../rules/alerts/keys.ts'
 import { byName, quietOf } from '../../rules/alerts/quiet.ts'
 import { levelAt } from '../../rules/ladder.ts'
 import type { Rule } from '../../rules/rule.ts'
-import type { Part } from '../../store/paging.ts'
+import { type Part, partLookedAt } from '../../store/paging.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { ReadRules } from '../rules/rules-in-force.ts'
 import { runningCycle } from '../usage/rows/cycles.ts'
@@ -36,12 +36,7 @@ export async function pageOfAlerts(tx: TenantTx, query: AlertQuery, rules: ReadR
       ? { afterId: null, most: page.pageSize, offset: offsetOf(page) }
       : { afterId: cursor.after.id, most: page.pageSize, offset: 0 },
   )
-  const parts = cursor === null ? page.page : cursor.parts + 1
-  const totalItems = cursor === null ? fitting : cursor.totalItems
-  const shown = toPage({ ...page, page: parts }, totalItems, await toAlerts(tx, alerts, inForce))
-  const next = nextId === null ? null : cursorText('alerts', { after: { micros: 0, id: nextId }, parts, totalItems })
-  const pagination = { ...shown.pagination, hasNextPage: next !== null, hasPreviousPage: parts > 1 }
-  return { data: shown.data, pagination, next }
+  return partLookedAt('alerts', page, cursor, { data: await toAlerts(tx, alerts, inForce), fitting, nextId })
 }
 
 /** The steps of rules at which their alerts have a level. Alerts of rules not in force are of level Info. */

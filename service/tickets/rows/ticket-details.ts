@@ -1,11 +1,11 @@
 /** Tickets as the internal interface shows them: a single one, and pages of them. */
 import { sql } from 'kysely'
 import { TicketStatus } from '../../../domain/codes.ts'
-import { cursorText, readCursor } from '../../../domain/cursor.ts'
-import { pageRequest, toPage } from '../../../domain/page.ts'
+import { readCursor } from '../../../domain/cursor.ts'
+import { pageRequest } from '../../../domain/page.ts'
 import { MOST_LOOKED_AT, type TicketDetail, type TicketQuery } from '../../../domain/tickets/ticket.ts'
 import { pageLimit } from '../../../store/keyset-pages.ts'
-import type { Part } from '../../../store/paging.ts'
+import { type Part, partLookedAt } from '../../../store/paging.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { columns, type TicketRecord, toTicket } from './tickets.ts'
 
@@ -51,15 +51,9 @@ export async function readTicket(tx: TenantTx, id: string): Promise<TicketDetail
 export async function pageOfTickets(tx: TenantTx, query: TicketQuery): Promise<Part<TicketDetail>> {
   const page = pageRequest(query)
   const cursor = query.cursor === undefined ? null : readCursor('tickets', query.cursor)
-  const { rows, fitting, nextSeq } = await readTickets(tx, query, {
-    before: cursor?.after.id ?? null,
-    most: page.pageSize,
-  })
-  const parts = cursor === null ? 1 : cursor.parts + 1
-  const totalItems = cursor === null ? fitting : cursor.totalItems
-  const { data, pagination } = toPage({ ...page, page: parts }, totalItems, rows.map(toDetail))
-  const next = nextSeq === null ? null : cursorText('tickets', { after: { micros: 0, id: nextSeq }, parts, totalItems })
-  return { data, pagination: { ...pagination, hasNextPage: next !== null, hasPreviousPage: parts > 1 }, next }
+  const place = { before: cursor?.after.id ?? null, most: page.pageSize }
+  const { rows, fitting, nextId } = await readTickets(tx, query, place)
+  return partLookedAt('tickets', page, cursor, { data: rows.map(toDetail), fitting, nextId })
 }
 
 interface Place {
@@ -72,8 +66,8 @@ interface Found {
   readonly rows: readonly Row[]
   /** Those looked at that the filter lets through. */
   readonly fitting: number
-  /** Where the next part begins; null: at the end. */
-  readonly nextSeq: number | null
+  /** Place of the last ticket of this part; null at the end of the list. */
+  readonly nextId: number | null
 }
 
 /** Looks at the newest of a SIM, of a status but Complete, or of all: an index has each in order. */
@@ -107,6 +101,6 @@ async function readTickets(
   const [first] = rows
   const { looked, fitting, last } = first ?? { looked: 0, fitting: 0, last: 0 }
   const shown = fitting === 0 ? [] : rows
-  const nextSeq = fitting > most ? (shown.at(-1)?.seq ?? null) : looked === MOST_LOOKED_AT ? last : null
-  return { rows: shown, fitting, nextSeq }
+  const nextId = fitting > most ? (shown.at(-1)?.seq ?? null) : looked === MOST_LOOKED_AT ? last : null
+  return { rows: shown, fitting, nextId }
 }
