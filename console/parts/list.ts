@@ -57,5 +57,9 @@ export const choices = (
 ${options.map(([one, words]) => html`<option value="${String(one)}"${String(one) === String(value ?? '') ? html` selected` : ''}>${words}</option>`)}
 </select></label>`
 
+/** Choices among codes, by their labels. */
+export const choicesOf = <C extends number>(codes: Readonly<Record<string, C>>): (readonly [C, string])[] =>
+  Object.entries(codes).map(([label, code]) => [code, label])
+
 /** The choice that leaves a filter out. */
 export const ANY = ['', 'Any'] as const

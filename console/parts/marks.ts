@@ -77,6 +77,10 @@ function largest(ms: number): number {
   return Math.floor(ms / size) * size
 }
 
+/** The name of an actor: of its key, or else its own. */
+export const actorMark = (name: string | null, actor: string | null): Html =>
+  html`<bdi>${name ?? actor ?? 'the service'}</bdi>`
+
 /** Digits in groups of four, as they are printed on a card. */
 export const grouped = (digits: string): string => digits.replaceAll(/(.{4})(?=.)/g, '$1 ')
 

@@ -8,8 +8,8 @@ import type { Act, Typed } from '../../parts/form.ts'
 import { textField } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import { choices } from '../../parts/list.ts'
-import { ago, instantMark } from '../../parts/marks.ts'
-import { author } from '../silences/marks.ts'
+import { ago } from '../../parts/marks.ts'
+import { author, endWords } from '../silences/marks.ts'
 import { acknowledger, subjectWords } from './marks.ts'
 
 /** @throws ServiceError `alert_not_found`, `forbidden` */
@@ -49,7 +49,7 @@ const acknowledgedWarning = (alert: AlertDetail, now: number): { readonly warnin
   alert.acknowledgedAt === null
     ? {}
     : {
-        warning: html`<strong>Acknowledged already</strong> by <bdi>${acknowledger(alert)}</bdi>, ${ago(alert.acknowledgedAt, now)}: that stays.`,
+        warning: html`<strong>Acknowledged already</strong> by ${acknowledger(alert)}, ${ago(alert.acknowledgedAt, now)}: that stays.`,
       }
 
 const LASTS = [
@@ -96,7 +96,7 @@ const silencedWarning = ({ silences }: AlertDetail): { readonly warning?: Html }
 
 /** A silence with its author and reason. */
 export const silenceWords = (one: AlertDetail['silences'][number]): Html =>
-  html`Until ${one.endsAt === null ? 'somebody ends it' : instantMark(one.endsAt)}, by <bdi>${author(one)}</bdi>: <bdi>${one.reason}</bdi>`
+  html`${endWords(one)}, by ${author(one)}: <bdi>${one.reason}</bdi>`
 
 const silenceFields = (typed: Typed): Html => html`
 ${choices({ name: 'lasts', label: 'For how long', value: typed['lasts'] ?? 'PT8H' }, LASTS)}

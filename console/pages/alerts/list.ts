@@ -7,7 +7,7 @@ import { count } from '../../../domain/quantity.ts'
 import { mustAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Html } from '../../parts/html.ts'
-import { ANY, choices, isUnfiltered, listEnd, nextCursor } from '../../parts/list.ts'
+import { ANY, choices, choicesOf, isUnfiltered, listEnd, nextCursor } from '../../parts/list.ts'
 import { ago, levelMark } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { readPoolNames } from '../../pools.ts'
@@ -33,7 +33,6 @@ ${alerts.length === 0 ? '' : table(tenant, alerts, names, now)}
 ${listEnd(path, query, next, { noun: 'alerts', shown: alerts.length, most: MOST_ROWS, empty: empty(query) })}`
 }
 
-const LEVELS = Object.entries(LogLevel).map(([label, code]) => [code, label] as const)
 const PHASES = [
   ['firing', 'Firing'],
   ['pending', 'Pending'],
@@ -50,7 +49,7 @@ const ENDED = [
 
 const filters = (path: string, query: AlertsQuery, total: number): Html => html`
 <form class="filters" method="get" action="${path}" role="search">
-${choices({ name: 'level', label: 'Level', value: query.level }, [ANY, ...LEVELS])}
+${choices({ name: 'level', label: 'Level', value: query.level }, [ANY, ...choicesOf(LogLevel)])}
 ${choices({ name: 'phase', label: 'Phase', value: query.phase }, [ANY, ...PHASES])}
 ${choices({ name: 'acknowledged', label: 'Acknowledged', value: query.acknowledged }, [ANY, ...YES_NO])}
 ${choices({ name: 'withheld', label: 'Withheld', value: query.withheld }, [ANY, ...YES_NO])}
@@ -88,7 +87,7 @@ const heading = ({ message, rule, subject }: Alert): Html =>
 const seen = (alert: Alert, now: number): Html | '' =>
   alert.acknowledgedAt === null
     ? ''
-    : html`<small>acknowledged by <bdi>${acknowledger(alert)}</bdi>, ${ago(alert.acknowledgedAt, now)}</small>`
+    : html`<small>acknowledged by ${acknowledger(alert)}, ${ago(alert.acknowledgedAt, now)}</small>`
 
 const poolOf = (tenantId: string, { subject, poolId }: Alert, pools: ReadonlyMap<number, string>): Html | '' =>
   subject.kind === 'pool' || poolId === null

@@ -4,7 +4,7 @@ import type { Alert } from '../../../domain/alerts/alert.ts'
 import { WITHHELD } from '../../../domain/alerts/withheld.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import type { Html } from '../../parts/html.ts'
-import { ago, instantMark, levelMark, logRow } from '../../parts/marks.ts'
+import { actorMark, ago, instantMark, levelMark, logRow } from '../../parts/marks.ts'
 import { poolLink } from '../pools/marks.ts'
 
 const PHASE_WORDS: Readonly<Record<Alert['phase'], string>> = {
@@ -41,8 +41,8 @@ export const withheldWords = ({ withheld, silencedUntil }: Alert): Html[] =>
   })
 
 /** Who has acknowledged it. */
-export const acknowledger = ({ acknowledgedBy, acknowledgedByName }: Alert): string =>
-  acknowledgedByName ?? acknowledgedBy ?? 'the service'
+export const acknowledger = ({ acknowledgedBy, acknowledgedByName }: Alert): Html =>
+  actorMark(acknowledgedByName, acknowledgedBy)
 
 /** The open alerts of a SIM or a pool. */
 export const alertList = (tenantId: string, alerts: readonly Alert[], now: number): Html =>

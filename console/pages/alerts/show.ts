@@ -255,7 +255,7 @@ const SIGNALS: Readonly<Record<string, string>> = {
 
 const stateOf = (alert: AlertDetail, pool: Html | string, now: number): (readonly [string, Html | string])[] => {
   const { rule, ruleVersion, cycle, times, isLogged, isMailed, acknowledgedAt, lastSignal } = alert
-  const by = html`by <bdi>${acknowledger(alert)}</bdi>, ${ago(acknowledgedAt, now)}`
+  const by = html`by ${acknowledger(alert)}, ${ago(acknowledgedAt, now)}`
   return [
     ['Rule', html`<bdi>${rule}</bdi>, version ${ruleVersion}`],
     ['Pool', pool],

@@ -11,7 +11,7 @@ import type { Calls } from '../../calls.ts'
 import { choiceForm } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import { icon } from '../../parts/icon.ts'
-import { ago, levelMark, logRow, meter, panelOf, statusBadge } from '../../parts/marks.ts'
+import { actorMark, ago, levelMark, logRow, meter, panelOf, statusBadge } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { readPoolNames } from '../../pools.ts'
 import { poolLink } from '../pools/marks.ts'
@@ -79,7 +79,7 @@ function cause({ what, rule, suspended, allowed, openedAt }: Hold, where: Html |
 function state({ state: name, decidedAt, decidedByName, decidedBy, lapsesAt, waiting }: Hold, now: number): Html {
   if (name === 'lapsed') return html`Its billing cycle ended at ${instant(lapsesAt)}.`
   if (name !== 'held')
-    return html`<strong>Decided</strong> by <bdi>${decidedByName ?? decidedBy ?? 'the service'}</bdi>, ${ago(decidedAt, now)}.`
+    return html`<strong>Decided</strong> by ${actorMark(decidedByName, decidedBy)}, ${ago(decidedAt, now)}.`
   const cleared = waiting === 0 ? 'All their alerts have ended. ' : ''
   return html`${cleared}Without a decision it lapses at ${instant(lapsesAt)}.`
 }

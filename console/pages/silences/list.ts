@@ -40,7 +40,7 @@ const table = (path: string, silences: readonly Silence[]): Html => html`<div cl
 <tbody>
 ${silences.map(
   (silence) => html`<tr id="silence-${silence.id}">
-<th scope="row"><a href="${path}/${silence.id}">${coverWords(silence)}</a><small>by <bdi>${author(silence)}</bdi></small></th>
+<th scope="row"><a href="${path}/${silence.id}">${coverWords(silence)}</a><small>by ${author(silence)}</small></th>
 <td class="wide"><bdi>${silence.reason}</bdi></td>
 <td>${endWords(silence)}</td>
 </tr>`,

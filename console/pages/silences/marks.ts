@@ -4,14 +4,13 @@ import type { Silence } from '../../../domain/alerts/silence.ts'
 import { inWords } from '../../../domain/alerts/week-times.ts'
 import { LogLevel, labelOf } from '../../../domain/codes.ts'
 import type { Html } from '../../parts/html.ts'
-import { instantMark } from '../../parts/marks.ts'
+import { actorMark, instantMark } from '../../parts/marks.ts'
 
 /** @param now epoch milliseconds */
 export const hasEnded = ({ endedAt, endsAt }: Silence, now: number): boolean =>
   endedAt !== null || (endsAt !== null && Date.parse(endsAt) <= now)
 
-export const author = ({ createdBy, createdByName }: Pick<Silence, 'createdBy' | 'createdByName'>): string =>
-  createdByName ?? createdBy ?? 'the service'
+export const author = ({ createdBy, createdByName }: Silence): Html => actorMark(createdByName, createdBy)
 
 /** The alerts that a silence is about: `Rule sim-overage, SIM 17`. */
 export function coverWords({ rule, simId, poolId, tag, level }: Silence): Html {
@@ -27,15 +26,14 @@ export function coverWords({ rule, simId, poolId, tag, level }: Silence): Html {
 
 /** Its planned end, or the one that a person has brought about. */
 export function endWords({ endsAt, endedAt, endedBy, endedByName }: Silence): Html {
-  if (endedAt !== null)
-    return html`Ended ${instantMark(endedAt)} by <bdi>${endedByName ?? endedBy ?? 'the service'}</bdi>`
+  if (endedAt !== null) return html`Ended ${instantMark(endedAt)} by ${actorMark(endedByName, endedBy)}`
   return endsAt === null ? html`Until a person ends it` : html`Until ${instantMark(endsAt)}`
 }
 
 export const silenceFacts = (silence: Silence): (readonly [string, Html | string])[] => [
   ['Alerts', coverWords(silence)],
   ['Reason', html`<bdi>${silence.reason}</bdi>`],
-  ['By', html`<bdi>${author(silence)}</bdi>`],
+  ['By', author(silence)],
   ['Since', instantMark(silence.createdAt)],
   ['End', endWords(silence)],
   ...(silence.times === null ? [] : [['At', `${inWords(silence.times)}, ${silence.timeZone ?? 'UTC'}`] as const]),

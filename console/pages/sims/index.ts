@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { mustAnswer } from '../../answers.ts'
 import type { Doors } from '../../calls.ts'
 import { actRoutes, Done, doneNotice } from '../../parts/form.ts'
 import { sendPage } from '../../parts/page.ts'
@@ -10,6 +9,7 @@ import { historyPage } from './history.ts'
 import { SimsQuery, simsPage } from './list.ts'
 import { MORE_ACTS, MOVE } from './more-acts.ts'
 import { simPage } from './show.ts'
+import { readSimNamed } from './sim-act.ts'
 
 const SimPath = Type.Object({ tenant: Type.String(), sim: Type.String() })
 
@@ -29,8 +29,7 @@ export function simRoutes(app: FastifyInstance, doors: Doors, clock: () => numbe
     { schema: { params: SimPath, querystring: Done } },
     async (request, reply) => {
       const { calls, tenant } = await callsFor(request, doors)
-      const path = { idOrIccid: request.params.sim }
-      const sim = await mustAnswer(calls.outside.GET('/api/sims/{idOrIccid}', { params: { path } }))
+      const sim = await readSimNamed(calls, request.params.sim)
       const isOperator = request.session?.tenantId === null
       // A new state is said until it is carried out: then its badge says so.
       const said = doneNotice(request, [...actsOn(sim), ...MORE_ACTS, MOVE])
@@ -44,8 +43,7 @@ export function simRoutes(app: FastifyInstance, doors: Doors, clock: () => numbe
     { schema: { params: SimPath } },
     async (request, reply) => {
       const { calls, tenant } = await callsFor(request, doors)
-      const path = { idOrIccid: request.params.sim }
-      const sim = await mustAnswer(calls.outside.GET('/api/sims/{idOrIccid}', { params: { path } }))
+      const sim = await readSimNamed(calls, request.params.sim)
       const main = await historyPage(calls, tenant, sim, clock())
       return sendPage(reply, { title: `History of ${sim.tag || sim.iccid}`, main, tenant, current: 'sims' })
     },

@@ -7,7 +7,7 @@ import { type Sim, SimQuery } from '../../../domain/sims/sim.ts'
 import { mustAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Html } from '../../parts/html.ts'
-import { ANY, choices, isUnfiltered, nextCursor, pager } from '../../parts/list.ts'
+import { ANY, choices, choicesOf, isUnfiltered, nextCursor, pager } from '../../parts/list.ts'
 import { ago, meter, statusBadge } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { type PoolName, readPoolNames } from '../../pools.ts'
@@ -19,7 +19,6 @@ const { search, status, poolId, cursor } = SimQuery.properties
 export const SimsQuery = Type.Object({ search, status, poolId, cursor })
 export type SimsQuery = Static<typeof SimsQuery>
 
-const STATUSES = Object.entries(SimStatus).map(([label, code]) => [code, label] as const)
 const MOST_ROWS = 50
 
 export async function simsPage(calls: Calls, tenant: PageTenant, query: SimsQuery, now: number): Promise<Html> {
@@ -35,7 +34,7 @@ ${pager(path, query, next)}`
 
 const filters = (path: string, query: SimsQuery, pools: readonly PoolName[], total: number): Html => html`
 <form class="filters" method="get" action="${path}" role="search">
-${choices({ name: 'status', label: 'Status', value: query.status }, [ANY, ...STATUSES])}
+${choices({ name: 'status', label: 'Status', value: query.status }, [ANY, ...choicesOf(SimStatus)])}
 ${choices({ name: 'poolId', label: 'Pool', value: query.poolId }, [ANY, ...pools.map(({ id, name }) => [id, name] as const)])}
 <label class="long">ICCID, IMSI, MSISDN or tag <input name="search" value="${query.search ?? ''}"></label>
 <button type="submit">Show</button>

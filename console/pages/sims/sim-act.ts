@@ -14,10 +14,14 @@ export interface ActedOn {
 }
 
 /** @throws ServiceError `sim_not_found` */
-export async function readSim({ inside, outside }: Calls, id: number): Promise<ActedOn> {
+export const readSimNamed = ({ outside }: Calls, idOrIccid: string): Promise<Sim> =>
+  mustAnswer(outside.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid } } }))
+
+/** @throws ServiceError `sim_not_found` */
+export async function readSim(calls: Calls, id: number): Promise<ActedOn> {
   const [sim, enforcement] = await Promise.all([
-    mustAnswer(outside.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: String(id) } } })),
-    tryAnswer(inside.GET('/internal/sims/{id}/enforcement', { params: { path: { id } } })),
+    readSimNamed(calls, String(id)),
+    tryAnswer(calls.inside.GET('/internal/sims/{id}/enforcement', { params: { path: { id } } })),
   ])
   return { sim, enforcement }
 }

@@ -13,7 +13,7 @@ import { simName, typeWords } from './marks.ts'
 export const readTicket = (calls: Calls, id: string): Promise<TicketDetail> =>
   mustAnswer(calls.inside.GET('/internal/tickets/{id}', { params: { path: { id } } }))
 
-/** What does not happen then. */
+/** The effect that a cancelled ticket does not have. */
 const LEFT_UNDONE: Readonly<Record<TicketType, string>> = {
   [TicketType.Activate]: 'The SIM is not brought back',
   [TicketType.Suspend]: 'The SIM is not suspended',
@@ -22,7 +22,7 @@ const LEFT_UNDONE: Readonly<Record<TicketType, string>> = {
   [TicketType.Refresh]: 'The SIM does not reconnect',
 }
 
-/** Effects of the cancellation on whoever asked for it. Source: docs/workflows.md; service/tickets/change-outcome.ts. */
+/** Effects of the cancellation on its author. Source: docs/workflows.md; service/tickets/change-outcome.ts. */
 function followUp({ type, cause }: TicketDetail): readonly (readonly [string, string])[] {
   switch (cause.by) {
     case 'user':

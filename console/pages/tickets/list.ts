@@ -7,7 +7,7 @@ import { MOST_LOOKED_AT, type TicketDetail, TicketQuery } from '../../../domain/
 import { mustAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Html } from '../../parts/html.ts'
-import { ANY, choices, isUnfiltered, linkTo, listEnd, nextCursor } from '../../parts/list.ts'
+import { ANY, choices, choicesOf, isUnfiltered, linkTo, listEnd, nextCursor } from '../../parts/list.ts'
 import { ago } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { causeWords, progressWords, simLink, simName, ticketBadge, typeWords } from './marks.ts'
@@ -35,9 +35,6 @@ ${listEnd(path, query, next, { noun: 'tickets', shown: tickets.length, most: MOS
 const ofSim = (tenantId: string, id: number, ticket: TicketDetail | undefined, others: string): Html =>
   html`<p class="lead">Of ${ticket === undefined ? html`<a href="/t/${tenantId}/sims/${id}">SIM ${id}</a>` : html`SIM ${simLink(tenantId, ticket)}`}
 · <a href="${others}">Show those of all SIMs</a></p>`
-
-const choicesOf = (table: Readonly<Record<string, number>>) =>
-  Object.entries(table).map(([label, code]) => [code, label] as const)
 
 const filters = (path: string, query: TicketsQuery, total: number): Html => html`
 <form class="filters" method="get" action="${path}" role="search">

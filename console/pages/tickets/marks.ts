@@ -28,7 +28,7 @@ export const simName = ({ tag, iccid }: Pick<TicketDetail, 'tag' | 'iccid'>): st
 export const simLink = (tenantId: string, ticket: TicketDetail): Html =>
   html`<a href="/t/${tenantId}/sims/${ticket.simId}"><bdi>${simName(ticket)}</bdi></a>`
 
-/** Who asked for it, to stand behind `by`. A rule leads to its alerts. */
+/** The author, to stand behind `by`. A rule leads to its alerts. */
 export function causeWords(tenantId: string, cause: Cause): Html | string {
   switch (cause.by) {
     case 'user':

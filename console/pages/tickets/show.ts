@@ -93,7 +93,7 @@ function reasonOf(cause: Cause): Facts {
   return [['Cycle', html`<bdi>${cause.cycle}</bdi>`], ['Until', until], ...workflow]
 }
 
-/** Where the SIM goes. */
+/** The target of the SIM, as facts. */
 async function targetOf({ outside }: Calls, tenantId: string, { provisioningInfo }: TicketDetail): Promise<Facts> {
   if (provisioningInfo === null) return []
   const { pendingPoolId, pendingTariffId, pendingUnassign, pendingTag } = provisioningInfo
