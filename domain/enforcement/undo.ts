@@ -17,7 +17,7 @@ export type StartUndo = Static<typeof StartUndo>
 export const UndoQuery = Type.Object({
   rule: Rule,
   since: Instant('Suspensions from this time on'),
-  until: Instant('Suspensions before this time'),
+  until: Type.Optional(Instant('Suspensions before this time; default: now')),
   afterSimId: Type.Optional(
     Type.Integer({
       minimum: 0,
@@ -43,6 +43,23 @@ export const UndoPage = strictObject({
   nextAfterSimId: nullable(Id('Request SIMs after this one; null at the end')),
 })
 export type UndoPage = Static<typeof UndoPage>
+
+/** SIMs of a rule that are counted. */
+export const MOST_SUSPENDED = 5000
+
+export const SuspendingRules = strictObject({
+  rules: Type.Array(
+    strictObject({
+      rule: Rule,
+      sims: Count('SIMs that it has suspended, and that are so now'),
+      isWhole: Type.Boolean({ description: 'Whether all are counted; false: the rule has suspended more than 5,000' }),
+      firstAt: Instant('First suspension among those counted'),
+      lastAt: Instant('Last suspension among those counted'),
+    }),
+    { description: 'The last to have suspended comes first; at most 100' },
+  ),
+})
+export type SuspendingRules = Static<typeof SuspendingRules>
 
 const MOST_PASSED = 500
 

@@ -51,7 +51,7 @@ export async function undoPage(
   { rule, since, until, afterSimId = 0, limit = PAGE }: UndoQuery,
 ): Promise<{ suspensions: SuspensionToUndo[]; total: number; nextAfterSimId: number | null }> {
   const { key } = await runningCycle(tx)
-  const span = { since: new Date(since), until: new Date(until) }
+  const span = { since: new Date(since), until: until === undefined ? tx.now : new Date(until) }
   const { found, total } = await suspensionsToUndo(tx, { rule, ...span, cycleKey: key, afterSimId, limit })
   const suspensions = found.map(({ simId, workflowId, suspended }) => ({
     simId,

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
-import { PassOver, StartUndo, UndoPage, UndoQuery } from '../../../domain/enforcement/undo.ts'
+import { PassOver, StartUndo, SuspendingRules, UndoPage, UndoQuery } from '../../../domain/enforcement/undo.ts'
 import { strictObject } from '../../../domain/schema.ts'
+import { readSuspendingRules } from '../../../service/enforcement/rows/undo.ts'
 import { passOverSims, undoInput, undoPage } from '../../../service/enforcement/undo-suspensions.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
@@ -36,6 +37,12 @@ export const undoRoutes = [
     query: UndoQuery,
     response: { 200: UndoPage },
     read: (tx, { query }) => undoPage(tx, query),
+  }),
+  route('GET', '/enforcement/suspending-rules', {
+    operationId: 'listSuspendingRules',
+    summary: 'Rules that have SIMs suspended now, with their number',
+    response: { 200: SuspendingRules },
+    read: readSuspendingRules,
   }),
   route('POST', '/enforcement/pass-over', {
     operationId: 'passOverSims',

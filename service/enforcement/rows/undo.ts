@@ -1,6 +1,7 @@
 /** Finds suspensions by one rule in a span of time, to undo them. */
 
 import { sql } from 'kysely'
+import { MOST_SUSPENDED, type SuspendingRules } from '../../../domain/enforcement/undo.ts'
 import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
@@ -70,4 +71,34 @@ export async function suspensionsToUndo(
     select sim_id as "simId", workflow_id as "workflowId", suspended, count(*) over ()::integer as total
       from found order by sim_id limit ${limit}`.execute(tx.q)
   return { found: rows.map(({ total: _, ...row }) => row), total: rows[0]?.total ?? 0 }
+}
+
+const MOST_RULES = 100
+
+/** The rules that have SIMs suspended now. One look-up in an index finds the next rule. */
+export async function readSuspendingRules(tx: TenantTx): Promise<SuspendingRules> {
+  const open = sql`tenant_id = ${mine} and closed_at is null and cause = 'watchdog'`
+  const { rows } = await sql<{ rule: string; sims: number; firstAt: Date; lastAt: Date }>`
+    with recursive found as (
+      (select rule from suspensions where ${open} order by rule limit 1)
+      union all
+      select (select s.rule from suspensions s where ${open} and s.rule > f.rule order by s.rule limit 1)
+        from found f where f.rule is not null
+    )
+    select f.rule, s.sims, s.first_at as "firstAt", s.last_at as "lastAt"
+      from (select rule from found where rule is not null limit ${MOST_RULES}) f
+     cross join lateral (
+       select count(*)::integer as sims, min(opened_at) as first_at, max(opened_at) as last_at
+         from (select opened_at from suspensions where ${open} and rule = f.rule
+                order by sim_id limit ${MOST_SUSPENDED + 1}) looked) s
+     order by s.last_at desc, f.rule`.execute(tx.q)
+  return {
+    rules: rows.map(({ rule, sims, firstAt, lastAt }) => ({
+      rule,
+      sims: Math.min(sims, MOST_SUSPENDED),
+      isWhole: sims <= MOST_SUSPENDED,
+      firstAt: firstAt.toISOString(),
+      lastAt: lastAt.toISOString(),
+    })),
+  }
 }

@@ -190,7 +190,7 @@ const READS = `
   getWatchdogMetadata listPools getPoolMetadata getSimMetadata listTickets getTicketMetadata listOrders
   getOrderPricing getOrderMetadata getTenant listTariffs getTariffMetadata listEvents getEventMetadata listKeys listTenants
   getOrderPrices listRules listShadowLog showRuleCoverage listRuleVersions listBacktests listBulkTickets
-  listUsageDeliveries listCycles readEnforcement readNotices listHolds listAlerts listAlertCauses readStatus listSilences listAddresses
+  listUsageDeliveries listCycles readEnforcement readNotices listHolds listSuspendingRules listAlerts listAlertCauses readStatus listSilences listAddresses
   listWebhooks readCounts listMails exportSims exportPools exportTariffs exportTickets exportOrders exportEvents`
 
 export const LINES: Readonly<Record<string, Line>> = {

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { TicketType } from '../../../domain/codes.ts'
 import { armSims } from '../../../service/enforcement/arm-sims.ts'
+import { readSuspendingRules } from '../../../service/enforcement/rows/undo.ts'
 import { passOverSims, undoInput, undoPage } from '../../../service/enforcement/undo-suspensions.ts'
 import { aStore } from '../../setup/estate.ts'
 import { askedPermits } from '../harness.ts'
@@ -28,6 +29,24 @@ async function aPool(count: number) {
     rowOf: async (simId: number) => (await harness.pool()).rows.find((row) => row.simId === simId),
   }
 }
+
+test('readSuspendingRules counts the suspended SIMs by rule, the last to suspend first', async () => {
+  const { sims, suspend, complete, asTenant } = await aPool(5)
+  const [a = 0, b = 0, back = 0, byOther = 0, byPerson = 0] = sims
+  store.now = NOW
+  for (const simId of [a, back]) await suspend(simId)
+  await complete({ simId: byPerson, type: TicketType.Suspend })
+  store.now = NOW + HOUR
+  await suspend(b)
+  await complete({ simId: back, type: TicketType.Activate })
+  store.now = NOW + 2 * HOUR
+  await suspend(byOther, 'sim-overage')
+
+  expect((await asTenant(readSuspendingRules)).rules).toEqual([
+    { rule: 'sim-overage', sims: 1, isWhole: true, firstAt: iso(NOW + 2 * HOUR), lastAt: iso(NOW + 2 * HOUR) },
+    { rule: RULE, sims: 2, isWhole: true, firstAt: iso(NOW), lastAt: iso(NOW + HOUR) },
+  ])
+})
 
 describe('undoPage', () => {
   test('pages through suspensions by rule and time', async () => {

@@ -196,6 +196,7 @@ export const HOT: Readonly<Record<string, Work>> = {
   'usage of the tenant over time': (estate) => get(estate, `/internal/usage?${MONTH}`, 'inside'),
   'orders, page 1': list('/api/orders'),
   'tariffs, page 1': list('/api/tariffs'),
+  'rules with suspended SIMs': (estate) => get(estate, '/internal/enforcement/suspending-rules', 'inside'),
   'audit trail of a SIM': (estate) => list(`/internal/audit?subject=sim&subjectId=${one(estate)}`, 'inside')(estate),
   'audit trail, page 1': list('/internal/audit', 'inside'),
   'mails, page 1': list('/internal/mails', 'inside'),
