@@ -3,7 +3,7 @@
  * made with the page and goes to the interface as `Idempotency-Key`.
  */
 import { randomUUID } from 'node:crypto'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { html } from 'hono/html'
 import { type TSchema, Type } from 'typebox'
 import { type FetchResult, idempotent } from '../../adapters/rest/client.ts'
@@ -19,7 +19,7 @@ import { setRefusal } from './failure.ts'
 import type { Html } from './html.ts'
 import { type IconName, icon } from './icon.ts'
 import { facts, notice } from './marks.ts'
-import { sendPage } from './page.ts'
+import { type PageTenant, sendPage } from './page.ts'
 
 /** Text by name of its field. */
 export type Typed = Readonly<Record<string, string>>
@@ -34,6 +34,10 @@ export interface Confirmation {
   readonly facts: readonly (readonly [string, Html | string])[]
   /** What speaks against it now. */
   readonly warning?: Html | string
+  /** It would have no effect: there is no button. */
+  readonly isIdle?: boolean
+  /** Below the form. */
+  readonly below?: Html
   readonly fields?: (typed: Typed) => Html
   /** On the button. */
   readonly button?: string
@@ -42,21 +46,24 @@ export interface Confirmation {
 }
 
 const objectPath = (id: TSchema) => Type.Object({ tenant: Type.String(), id })
-/** The parameters in the path of an object's page, by its noun: `/t/{tenant}/{noun}/{id}`. */
+/** The parameters in the path of an object's page, by its noun: `/t/{tenant}/{noun}/{id}`, or without an id. */
 export const OBJECT_PATHS = {
   alerts: objectPath(Id('Alert')),
   decisions: objectPath(Id('Decision')),
+  enforcement: Type.Object({ tenant: Type.String() }),
   pools: objectPath(Id('Pool')),
   silences: objectPath(Id('Silence')),
   sims: objectPath(Id('SIM')),
   tickets: objectPath(Type.String({ format: 'uuid', description: 'Ticket' })),
 }
-export interface ObjectParams<I extends number | string = number> extends TenantParams {
+/** Undefined: a tenant has one object of the noun. */
+type ObjectId = number | string | undefined
+export interface ObjectParams<I extends ObjectId = number> extends TenantParams {
   readonly id: I
 }
 
-/** An act on an object of type S, with an id of type I. */
-export interface Act<S, I extends number | string = number> {
+/** An act on an object of type S, with an id of type I. Its sending answers an A. */
+export interface Act<S, I extends ObjectId = number, A = unknown> {
   /** The form is at the act's name, below the object's page. */
   readonly noun: keyof typeof OBJECT_PATHS
   readonly name: string
@@ -65,24 +72,26 @@ export interface Act<S, I extends number | string = number> {
   readonly icon: IconName
   /** `first`: the usual one; `cut`: it cuts somebody off, so its button warns. Left out: neither. */
   readonly tone?: 'first' | 'cut'
-  /** Reads the object in its present state. @throws ServiceError */
-  readonly read: (calls: Calls, id: I) => Promise<S>
+  /** Reads the object in its present state. @param asked the query of its page, or its form. @throws ServiceError */
+  readonly read: (calls: Calls, id: I, asked: Typed) => Promise<S>
   readonly confirm: (object: S, now: number) => Confirmation
   readonly send: (
     calls: Calls,
     object: S,
     typed: Typed,
     params: ReturnType<typeof idempotent>,
-  ) => Promise<FetchResult<unknown>>
-  /** Said on the object's page afterwards. */
+  ) => Promise<FetchResult<A>>
+  /** The page afterwards, below the tenant's. Default: the object's. */
+  readonly next?: (answer: A) => string
+  /** Said there. */
   readonly done: string
 }
 
+const Asked = Type.Unsafe<Typed>({ type: 'object', additionalProperties: { type: 'string' } })
 const Sent = Type.Unsafe<Typed & { readonly key: string }>({
-  type: 'object',
+  ...Asked,
   required: ['key'],
   properties: { key: { type: 'string', format: 'uuid', description: 'Key made with the form' } },
-  additionalProperties: { type: 'string' },
 })
 /** Of an object's page: the act that led there. */
 export const Done = Type.Object({ done: Type.Optional(Type.String()) })
@@ -91,36 +100,44 @@ export interface Done {
 }
 
 /** @param clock epoch milliseconds */
-export function actRoutes<S, I extends number | string>(
+export function actRoutes<S, I extends ObjectId, A>(
   app: FastifyInstance,
   doors: Doors,
   clock: () => number,
-  act: Act<S, I>,
+  act: Act<S, I, A>,
 ): void {
-  const path = `/t/:tenant/${act.noun}/:id/${act.name}`
   const params = OBJECT_PATHS[act.noun]
-  app.get<{ Params: ObjectParams<I> }>(path, { schema: { params } }, async (request, reply) => {
-    const { calls, tenant } = await callsFor(request, doors)
-    const object = await act.read(calls, request.params.id)
-    const main = confirmPage(act, request.params, act.confirm(object, clock()), { key: randomUUID() })
-    return sendPage(reply, { title: act.label, main, tenant, current: act.noun, isLive: false })
-  })
+  const path = `/t/:tenant/${act.noun}${'id' in params.properties ? '/:id' : ''}/${act.name}`
+  const sendConfirmation = (reply: FastifyReply, tenant: PageTenant, main: Html) =>
+    sendPage(reply, { title: act.label, main, tenant, current: act.noun, isLive: false })
+  app.get<{ Params: ObjectParams<I>; Querystring: Typed }>(
+    path,
+    { schema: { params, querystring: Asked } },
+    async (request, reply) => {
+      const { calls, tenant } = await callsFor(request, doors)
+      const { params: named, query } = request
+      const object = await act.read(calls, named.id, query)
+      const main = confirmPage(act, named, act.confirm(object, clock()), { key: randomUUID() })
+      return sendConfirmation(reply, tenant, main)
+    },
+  )
   app.post<{ Params: ObjectParams<I>; Body: Typed & { readonly key: string } }>(
     path,
     { schema: { params, body: Sent } },
     async (request, reply) => {
       const { calls, tenant } = await callsFor(request, doors)
       const { params: named, body } = request
-      const object = await act.read(calls, named.id)
+      const object = await act.read(calls, named.id, body)
       try {
-        await mustAnswer(act.send(calls, object, body, idempotent(body.key)))
+        const answer = await mustAnswer(act.send(calls, object, body, idempotent(body.key)))
+        const next = act.next === undefined ? objectUrl(act, named) : `/t/${tenant.id}/${act.next(answer)}`
+        return reply.redirect(`${next}?done=${act.name}`, 303)
       } catch (thrown) {
         const error = asServiceError(thrown)
         setRefusal(error, request, reply)
         const main = confirmPage(act, named, act.confirm(object, clock()), sentAgain(body, error), error)
-        return sendPage(reply, { title: act.label, main, tenant, current: act.noun, isLive: false })
+        return sendConfirmation(reply, tenant, main)
       }
-      return reply.redirect(`${objectUrl(act, named)}?done=${act.name}`, 303)
     },
   )
 }
@@ -129,8 +146,8 @@ export function actRoutes<S, I extends number | string>(
 const sentAgain = (body: Typed & { readonly key: string }, { code }: ServiceError) =>
   code === 'idempotency_key_reused' ? { ...body, key: randomUUID() } : body
 
-const objectUrl = ({ noun }: Pick<Act<never>, 'noun'>, { tenant, id }: ObjectParams<number | string>): string =>
-  `/t/${encodeURIComponent(tenant)}/${noun}/${id}`
+const objectUrl = ({ noun }: Pick<Act<never>, 'noun'>, { tenant, id }: ObjectParams<ObjectId>): string =>
+  `/t/${encodeURIComponent(tenant)}/${noun}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`
 
 /** The refusal in words. The interface speaks of a key and a version that a person has not seen. */
 function refusalWords({ code, message }: ServiceError): Html {
@@ -143,7 +160,7 @@ function refusalWords({ code, message }: ServiceError): Html {
 
 function confirmPage(
   act: Pick<Act<never>, 'noun' | 'name' | 'label' | 'icon' | 'tone'>,
-  params: ObjectParams<number | string>,
+  params: ObjectParams<ObjectId>,
   confirmation: Confirmation,
   typed: Typed & { readonly key: string },
   fault?: ServiceError,
@@ -157,7 +174,8 @@ function confirmPage(
 <h1>${confirmation.question}</h1>
 </div>
 </div>
-${actForm(act, back, confirmation, { typed, refusal, cancel, title: '', tone: act.tone ?? 'first' })}`
+${actForm(act, back, confirmation, { typed, refusal, cancel, title: '', tone: act.tone ?? 'first' })}
+${confirmation.below ?? ''}`
 }
 
 interface FormState {
@@ -174,7 +192,7 @@ interface FormState {
 const actForm = (
   act: Pick<Act<never>, 'name' | 'label' | 'icon'>,
   back: string,
-  { facts: rows, warning, fields, button = act.label }: Confirmation,
+  { facts: rows, warning, fields, isIdle, button = act.label }: Confirmation,
   { typed, refusal, cancel, title, tone }: FormState,
 ): Html => html`<form class="act panel" method="post" action="${back}/${act.name}">
 ${title}
@@ -183,7 +201,7 @@ ${facts(rows)}
 <input type="hidden" name="key" value="${typed.key}">
 ${fields?.(typed) ?? ''}
 ${refusal}
-<p class="acts"><button class="${tone}" type="submit">${icon(act.icon)} ${button}</button>${cancel}</p>
+<p class="acts">${isIdle ? '' : html`<button class="${tone}" type="submit">${icon(act.icon)} ${button}</button>`}${cancel}</p>
 </form>`
 
 /** The form of an act on the page of its object, under the act's name: a page of its own is for refusals. */
