@@ -11,6 +11,7 @@ import type { Doors } from './calls.ts'
 import { isOwnRequest } from './own-request.ts'
 import { alertRoutes } from './pages/alerts/index.ts'
 import { decisionRoutes } from './pages/decisions/index.ts'
+import { enforcementRoutes } from './pages/enforcement/index.ts'
 import { estateRoutes } from './pages/estate.ts'
 import { findRoutes } from './pages/find.ts'
 import { overviewRoutes } from './pages/overview/index.ts'
@@ -82,6 +83,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     poolRoutes(scope, options, clock)
     alertRoutes(scope, options, clock)
     decisionRoutes(scope, options, clock)
+    enforcementRoutes(scope, options, clock)
     silenceRoutes(scope, options, clock)
     ticketRoutes(scope, options, clock)
     scope.get('/*', async ({ url }) => {

@@ -25,6 +25,7 @@ const NAMES = {
   hold: 'hand',
   back: 'play',
   refresh: 'refresh-cw',
+  undo: 'undo-2',
   history: 'clock',
   sms: 'message-square',
   exempt: 'shield-off',
@@ -32,6 +33,7 @@ const NAMES = {
   check: 'check',
   no: 'x',
   leave: 'log-out',
+  enforcement: 'shield',
   settings: 'settings-2',
   menu: 'menu',
 } as const

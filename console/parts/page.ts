@@ -88,6 +88,7 @@ const PAGES = [
   { path: 'alerts', name: 'Alerts', icon: 'bell', isForOperators: true },
   { path: 'sims', name: 'SIMs', icon: 'sim', isForOperators: false },
   { path: 'pools', name: 'Pools', icon: 'pool', isForOperators: false },
+  { path: 'enforcement', name: 'Enforcement', icon: 'enforcement', isForOperators: true },
   { path: 'silences', name: 'Silences', icon: 'silence', isForOperators: true },
   { path: 'tickets', name: 'Tickets', icon: 'ticket', isForOperators: true },
 ] as const

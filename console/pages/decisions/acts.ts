@@ -31,7 +31,7 @@ export const released = (hold: Hold): Said =>
           ['Rule', mayAgain(hold)],
           [
             'Taken back',
-            html`One by one by <em>Bring back</em>. All of the rule by <code>simherd workflows start undo-suspensions</code>.`,
+            html`One by one by <em>Bring back</em>. All of the rule by <em>Undo</em>, on the page <em>Enforcement</em>.`,
           ],
         ],
       }

@@ -132,7 +132,9 @@ function faultsOf({ failedTickets, failedMails, feed, enforcementEnabled }: Faul
     ...(feed.staleSince === null
       ? []
       : fault('hold', 'Usage is late', 'Rules that read it wait, and suspend nobody.', { since: feed.staleSince })),
-    ...(enforcementEnabled ? [] : fault('hold', 'Enforcement is stopped', 'Rules suspend nobody.')),
+    ...(enforcementEnabled
+      ? []
+      : fault('hold', 'Enforcement is stopped', 'Rules suspend no SIM.', { path: '/enforcement' })),
     ...(failedTickets === 0
       ? []
       : fault('ticket', `${counted(failedTickets, 'ticket')} failed`, 'Within a day.', {
