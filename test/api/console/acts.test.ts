@@ -311,50 +311,6 @@ describe('more about a SIM:', () => {
   })
 })
 
-describe('each form', () => {
-  const FORMS = [
-    ['acknowledge', () => `${alertPath()}/acknowledge`],
-    ['silence', () => `${alertPath()}/silence`],
-    ['suspend', () => `${simPath()}/suspend`],
-    ['activate', () => `${simPath()}/activate`],
-    ...MORE.map((name) => [name, () => `${simPath()}/${name}`] as const),
-  ] as const
-
-  test.each(FORMS)('%s needs a session', async (_, path) => {
-    const stranger = pages.open()
-    const key = crypto.randomUUID()
-
-    expect(await stranger.get(path())).toMatchObject({
-      status: 303,
-      headers: { location: expect.stringContaining('/sign-in') },
-    })
-    expect(await stranger.post(path(), { key })).toMatchObject({
-      status: 303,
-      headers: { location: '/sign-in?next=%2F' },
-    })
-    expect([await openTickets(), (await inside(`/internal/alerts/${alert}`)).acknowledgedAt]).toEqual([[], null])
-  })
-
-  test.each(FORMS)('%s is refused from another site', async (_, path) => {
-    const { send } = await formOf(path())
-
-    expect((await send({ lasts: 'PT1H', reason: 'r' }, CROSS)).status).toBe(403)
-    expect([await openTickets(), (await inside(`/internal/alerts/${alert}`)).acknowledgedAt]).toEqual([[], null])
-  })
-
-  test.each(FORMS)('%s finds nothing of another tenant', async (name, path) => {
-    const theirs = path().replace(harness.tenant.id, harness.other.id)
-
-    expect((await browser.get(theirs)).status).toBe(404)
-    expect((await browser.post(theirs, { key: crypto.randomUUID(), lasts: 'PT1H', reason: name })).status).toBe(404)
-  })
-
-  test.each(FORMS)('%s is refused without its key, or with another text', async (_, path) => {
-    for (const key of ['', 'one', '\u0000']) expect((await browser.post(path(), { key })).status).toBe(400)
-    expect((await browser.post(path(), {})).status).toBe(400)
-  })
-})
-
 test('a link of another site cannot claim that something was done', async () => {
   for (const headers of [CROSS, {}])
     expect((await browser.get(`${simPath()}?done=suspend`, headers)).body).not.toContain('The carrier is asked')

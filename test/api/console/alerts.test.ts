@@ -23,8 +23,6 @@ const pages = useConsole(harness)
 let operator: Browser
 let poolId: number
 let sim: { id: number; iccid: string }
-const readKey = async () =>
-  (await harness.tenant.inside('POST', '/internal/keys', { name: 'reader', scopes: ['read'] })).body.key
 const alertsOf = (tenant: Pick<Tenant, 'id'> = harness.tenant) => `/t/${tenant.id}/alerts`
 const pageOf = async (url: string) => (await operator.get(url)).body
 const rowsOf = async (query: string) => idsIn(await pageOf(`${alertsOf()}?${query}`), 'alert')
@@ -140,16 +138,6 @@ describe('the alerts', () => {
     expect(linksIn(second)).toContain(`${alertsOf(tenant)}?acknowledged=true`)
     expect(idsIn(all, 'alert')).toHaveLength(50)
     expect(all).toContain('>Next page</a>')
-  })
-
-  test('are refused to a key of a tenant, which has no line for them', async () => {
-    const browser = await pages.signedIn(await readKey())
-    const sims = await browser.get(`/t/${harness.tenant.id}/sims`)
-    const refused = await browser.get(alertsOf())
-
-    expect(linksIn(sims.body)).not.toContain(alertsOf())
-    expect(refused.status).toBe(403)
-    expect(refused.body).toContain('The internal interface takes operator keys only.')
   })
 
   test.each([
@@ -270,13 +258,6 @@ describe('an alert', () => {
   test('says why it could not be decided, and that it has ended', async () => {
     expect(await pageOf(`${alertsOf()}/${await idOf('gone')}`)).toContain('<bdi>no fact &lt;b&gt;</bdi>')
     expect(await pageOf(`${alertsOf()}/${await idOf('ended')}`)).toContain('It has ended: nothing')
-  })
-
-  test('of another tenant is not found', async () => {
-    const url = `${alertsOf(harness.other)}/${await idOf('sim-overage')}`
-
-    for (const path of [url, `${url}/acknowledge`, `${url}/silence`])
-      expect((await operator.get(path)).status).toBe(404)
   })
 
   test('shows the words of others as text', async () => {

@@ -59,22 +59,6 @@ describe('the switch', () => {
     expect(events.filter((one: { title: string }) => one.title === title)).toHaveLength(1)
     expect((await browser.get(path(`/${name}`))).body).not.toContain('<p class="acts"><button')
   })
-
-  test('is not turned by another site, by a key of the tenant, or for another tenant', async () => {
-    await switchTo(true)
-    const form = { key: crypto.randomUUID() }
-    const own = await pages.signedIn(harness.tenant.key)
-    const sent = [
-      await browser.post(path('/stop'), form, { 'sec-fetch-site': 'cross-site' }),
-      await own.post(path('/stop'), form),
-      await own.get(path()),
-    ]
-    await browser.post(`/t/${harness.other.id}/enforcement/stop`, form)
-
-    expect(sent.map(({ status }) => status)).toEqual([403, 403, 403])
-    expect(linksIn((await own.get(`/t/${harness.tenant.id}`)).body)).not.toContain(path())
-    expect(await isOn()).toBe(true)
-  })
 })
 
 describe('the undo of a rule', () => {

@@ -1,0 +1,181 @@
+/** Each page and each form of the console, for each kind of caller: the interface's own outcome, and no effect without it. */
+import { sql } from 'kysely'
+import { beforeAll, expect, test } from 'vitest'
+import { writeAlerts } from '../alerts/an-alert.ts'
+import { anActiveSim, aPool, useHarness } from '../harness.ts'
+import { type Browser, linksIn, useConsole } from './form-browser.ts'
+
+const harness = useHarness()
+const pages = useConsole(harness, { clock: () => harness.now })
+
+/** Pages that keys of the tenant may see; what a form of them does is for the interface to allow. */
+const OF_TENANTS = [
+  /^\/t\/:tenant$/,
+  /^\/t\/:tenant\/(sims|pools)(\/:\w+)?$/,
+  /\/sims\/:id\/(?!history)/,
+  /\/pools\/:id\/settings$/,
+]
+/** Forms that a writing key of the tenant may send. */
+const BY_WRITERS = /\/pools\/:id\/settings$|\/sims\/:id\/(suspend|activate|refresh|send-sms|move|take-out)$/
+const QUERIES: Readonly<Record<string, string>> = {
+  '/t/:tenant/find': '?q=w',
+  '/t/:tenant/enforcement/undo': '?rule=r&since=2026-11-01T00:00:00Z',
+}
+
+type Route = { readonly path: string }
+
+/** Those about a tenant, as they are registered. */
+function routesOf(): Route[] {
+  const above: string[] = []
+  return pages.app
+    .printRoutes({ commonPrefix: false })
+    .split('\n')
+    .flatMap((row) => {
+      const [, indent = '', part = ''] = /^([│ ]*)[├└]── (\S+) \(/.exec(row) ?? []
+      above.length = indent.length / 4
+      above.push(part)
+      const path = above
+        .join('')
+        .replace('//', '/')
+        .replace(/:\w+\|/, '')
+      return path.startsWith('/t/:tenant') ? [{ path }] : []
+    })
+}
+
+const ids: Record<string, string | number> = {}
+const browsers: Record<string, Browser> = {}
+let routes: Route[]
+let forms: Route[]
+beforeAll(async () => {
+  const { tenant, other } = harness
+  routes = routesOf().filter(({ path }) => !path.endsWith('/pulse'))
+  const keyOf = async (of: typeof tenant, scope: string): Promise<{ id: string; key: string }> =>
+    (await of.inside('POST', '/internal/keys', { name: scope, scopes: [scope] })).body
+  for (const scope of ['read', 'write', 'admin'])
+    browsers[scope] = await pages.signedIn((await keyOf(tenant, scope)).key)
+  browsers['foreign'] = await pages.signedIn((await keyOf(other, 'admin')).key)
+  browsers['operator'] = await pages.signedIn(harness.operatorKey)
+  browsers['none'] = pages.open()
+  const { id, key } = await keyOf(tenant, 'admin')
+  browsers['revoked'] = await pages.signedIn(key)
+  await tenant.inside('DELETE', `/internal/keys/${id}`)
+
+  const poolId = await aPool(tenant)
+  const sim = await anActiveSim(harness, tenant, { poolId })
+  await writeAlerts(harness, tenant, [{ rule: 'r', kind: 'sim', id: sim.id }])
+  await tenant.inside('PATCH', '/internal/tenant/enforcement', { guardLeast: 0, guardPct: 0 })
+  const permits = { rule: 'r', cycle: '2026-11', poolId, simIds: [sim.id], workflowId: 'w' }
+  Object.assign(ids, {
+    pools: poolId,
+    sims: sim.id,
+    alerts: (await tenant.inside('GET', `/internal/alerts?simId=${sim.id}`)).body.data[0].id,
+    decisions: (await tenant.inside('POST', '/internal/enforcement/permits', permits)).body.holdId,
+    tickets: (await tenant.ask('POST', '/api/tickets/refresh', { simId: sim.id })).body.id,
+    silences: (await tenant.inside('POST', '/internal/silences', { rule: 'r', lasts: 'P1D', reason: 'r' })).body.id,
+  })
+  // A form misses its key; a page takes no form.
+  const unsent = await statusesOf(routes, 'operator', (browser, url) => browser.post(url, { rule: 'r' }))
+  forms = routes.filter(({ path }) => unsent[path] === 400)
+  expect(new Set(Object.values(unsent))).toEqual(new Set([400, 405]))
+})
+
+const urlOf = ({ path }: Route, { id } = harness.tenant) =>
+  path.replace(':tenant', id).replace(/\/(\w+)\/:\w+/, (_, noun) => `/${noun}/${ids[noun]}`) + (QUERIES[path] ?? '')
+const form = () => ({
+  key: crypto.randomUUID(),
+  rule: 'r',
+  since: '2026-11-01T00:00:00Z',
+  poolId: String(ids['pools']),
+  message: 'm',
+  reason: 'r',
+  lasts: 'PT1H',
+})
+
+type Ask = (browser: Browser, url: string) => Promise<{ status: number }>
+const get: Ask = (browser, url) => browser.get(url)
+const send: Ask = (browser, url) => browser.post(url, form())
+
+/** The status of each page, by its path. */
+async function statusesOf(some: readonly Route[], caller: string, ask: Ask, tenant = harness.tenant) {
+  const browser = browsers[caller] ?? pages.open()
+  const statuses: Record<string, number> = {}
+  for (const route of some) statuses[route.path] = (await ask(browser, urlOf(route, tenant))).status
+  return statuses
+}
+const each = (some: readonly Route[], status: number | ((path: string) => number)) =>
+  Object.fromEntries(some.map(({ path }) => [path, typeof status === 'number' ? status : status(path)]))
+
+/** Counts what an act of any kind adds. */
+async function countEffects() {
+  const { rows } = await sql`
+    select (select count(*) from audit_log where subject <> 'session') as audited,
+           (select count(*) from tickets) as tickets`.execute(harness.root)
+  return rows[0]
+}
+
+/** Sends every form, each of which is refused. */
+async function expectRefused(status: number, caller: string, ask: Ask = send, some = forms) {
+  const before = await countEffects()
+  expect(await statusesOf(some, caller, ask)).toEqual(each(some, status))
+  expect(await countEffects()).toEqual(before)
+}
+
+test('there is an object of each noun', () => {
+  expect(forms.length).toBeGreaterThan(20)
+  expect(routes.map((route) => urlOf(route)).filter((url) => /undefined|\/:/.test(url))).toEqual([])
+})
+
+test.each(['none', 'revoked'])('without a session (%s) each leads to the door', async (caller) => {
+  expect(await statusesOf(routes, caller, get)).toEqual(each(routes, 303))
+  await expectRefused(303, caller)
+})
+
+test.each(['read', 'write', 'admin'])('to a %s key of the tenant each is as the interface says', async (caller) => {
+  const refused = forms.filter(({ path }) => caller === 'read' || !BY_WRITERS.test(path))
+
+  expect(await statusesOf(routes, caller, get)).toEqual(
+    each(routes, (path) => (OF_TENANTS.some((one) => one.test(path)) ? 200 : 403)),
+  )
+  await expectRefused(403, caller, send, refused)
+  const sent = await statusesOf(forms, caller, send)
+  expect(forms.filter(({ path }) => sent[path] === 403)).toEqual(refused)
+})
+
+test.each([
+  ['read', 3],
+  ['operator', 7],
+] as const)('the navigation of a key %s has the pages that are shown to it', async (caller, most) => {
+  const browser = browsers[caller] ?? pages.open()
+  const { body } = await browser.get(`/t/${harness.tenant.id}`)
+  const [, navigation = ''] = /<nav aria-label="Pages">(.*?)<\/nav>/s.exec(body) ?? []
+  const links = linksIn(navigation)
+
+  expect(links).toHaveLength(most)
+  for (const link of links) expect((await browser.get(link ?? '')).status).toBe(200)
+})
+
+test.each(['', 'one', '\u0000'])('a form with the key %j is refused', async (key) => {
+  await expectRefused(400, 'operator', (browser, url) => browser.post(url, { ...form(), key }))
+})
+
+test("to another tenant's key each is as if the tenant were not there", async () => {
+  expect(await statusesOf(routes, 'foreign', get)).toEqual(each(routes, 403))
+  await expectRefused(403, 'foreign')
+})
+
+test('to an operator each is shown, and a form of another site is refused', async () => {
+  const forged: Ask = (browser, url) => browser.post(url, form(), { 'sec-fetch-site': 'cross-site' })
+
+  expect(await statusesOf(routes, 'operator', get)).toEqual(each(routes, 200))
+  await expectRefused(403, 'operator', forged)
+})
+
+test('below another tenant, an operator finds none of these objects', async () => {
+  const ofObject = ({ path }: Route) => path.includes('/:id')
+  const [objects, acts] = [routes.filter(ofObject), forms.filter(ofObject)]
+  const before = await countEffects()
+
+  expect(await statusesOf(objects, 'operator', get, harness.other)).toEqual(each(objects, 404))
+  expect(await statusesOf(acts, 'operator', send, harness.other)).toEqual(each(acts, 404))
+  expect(await countEffects()).toEqual(before)
+})
