@@ -15,6 +15,7 @@ const BENCHES: Readonly<Record<string, readonly string[]>> = {
   sweep: ['--sims', '30000'],
   reads: ['--sims', '20000', '--requests', '200'],
   search: ['--sims', '20000'],
+  pages: ['--sims', '20000', '--requests', '60'],
   tickets: ['--sims', '10000', '--tickets', '200'],
   cycle: ['--sims', '20000'],
   close: ['--sims', '20000', '--rounds', '1'],
