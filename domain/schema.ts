@@ -86,3 +86,11 @@ export const KeyName = nullable(
 )
 export const KeyId = Type.String({ maxLength: 100, description: 'Id of the API key of the request' })
 export const RequestId = Type.String({ maxLength: 128, description: 'X-Request-Id of the request' })
+
+/** A list of which an answer has the first entries, and the number of further ones. */
+export const firstOfList = <T extends TSchema>(of: T, what: string, most: number) =>
+  strictObject({
+    count: Count(what),
+    first: Type.Array(of, { maxItems: most, description: `The first ${most}` }),
+    more: Count('Number of further entries'),
+  })

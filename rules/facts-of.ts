@@ -1,7 +1,7 @@
 /** Computes facts of subjects at an instant from rows, of the store or a timeline. Instants: epoch milliseconds. */
 import { labelOf, SimStatus, TariffType } from '../domain/codes.ts'
 import { type LocalDay, localDay } from '../domain/local-time.ts'
-import { bucketMs, type Cycle, daysUntilRenewal } from '../domain/time/cycle.ts'
+import { bucketMs, type Cycle, daysUntilRenewal, lengthMs } from '../domain/time/cycle.ts'
 import { GB, toMB, toMinutes, toMoney } from '../domain/units.ts'
 import { type Feed, feedAt } from '../domain/usage/feed.ts'
 import type { FactValue } from '../domain/watchdog/fact-value.ts'
@@ -27,7 +27,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const MINUTE_MS = 60_000
 /** Rates are given only after this share of the cycle: a few hours predict little about a month. */
-const RATES_FROM_SHARE = 1 / 10
+export const FORECAST_FROM_SHARE = 1 / 10
 /** Widths of the two windows of burn rates, as shares of the cycle: 6 hours and 2.5 days of 30. */
 const BURN_SHORT_SHARE = 1 / 120
 const BURN_LONG_SHARE = 1 / 12
@@ -36,7 +36,6 @@ const AVERAGE_DAYS = 28
 /** The least number of days with an average. A new device often uses most in its first days. */
 const LEAST_AVERAGE_DAYS = 7
 
-const lengthMs = ({ startsAt, endsAt }: Cycle): number => endsAt - startsAt
 /** How long a SIM counts as found in another device or country: a thirtieth of the cycle, a day of a month. Milliseconds. */
 export const changeMs = (cycle: Cycle): number => lengthMs(cycle) / 30
 
@@ -132,7 +131,7 @@ export function burnFacts(
 ) {
   const elapsed = knownTo - cycle.startsAt
   const evenRate = row.limitBytes / lengthMs(cycle)
-  const isTold = row.limitBytes > 0 && elapsed >= lengthMs(cycle) * RATES_FROM_SHARE
+  const isTold = row.limitBytes > 0 && elapsed >= lengthMs(cycle) * FORECAST_FROM_SHARE
   const ratio = (bytes: number, ms: number): number | null =>
     isTold && ms > 0 && elapsed >= ms ? bytes / ms / evenRate : null
   const usedPct = usagePct(row)
@@ -306,10 +305,10 @@ const failedPct = ({ doneTickets, failedTickets }: TicketCounts): number | null 
 const knownShare = ({ knownTo, cycle }: Moment): number => cyclePct(cycle, knownTo - cycle.startsAt) / 100
 
 /** The part of the cycle that charges are forecast by. Before rates are given it does not matter. */
-export const forecastShare = (moment: Moment): number => Math.max(knownShare(moment), RATES_FROM_SHARE)
+export const forecastShare = (moment: Moment): number => Math.max(knownShare(moment), FORECAST_FROM_SHARE)
 
 function chargesOf({ feeMicro, overageMicro, forecastMicro }: OverageCharges, moment: Moment) {
-  const isKnown = knownShare(moment) >= RATES_FROM_SHARE
+  const isKnown = knownShare(moment) >= FORECAST_FROM_SHARE
   return {
     overageCost: toMoney(overageMicro),
     forecastOverageCost: isKnown ? toMoney(forecastMicro) : null,

@@ -2,21 +2,14 @@
  * The effects of the end of a billing cycle if it happened now. Source: the internal interface,
  * /internal/cycles/{key}/plan. Its size is bounded: a list has its first entries, and the number of further ones.
  */
-import { type Static, type TSchema, Type } from 'typebox'
-import { Count, Id, Instant, nullable, strictObject, Text } from '../schema.ts'
+import { type Static, Type } from 'typebox'
+import { Count, firstOfList, Id, Instant, nullable, strictObject, Text } from '../schema.ts'
 import { PoolChange } from './month-end.ts'
 
 const Money = (what: string) => Type.Integer({ description: `${what}, in micro-units of the currency` })
 
 /** Most entries of each list in a plan. Together some 700 kB. */
 export const MOST_NAMED = { pools: 1000, changes: 500, conflicts: 500, renewals: 2000, adjustments: 100 } as const
-
-const listOf = <T extends TSchema>(of: T, what: string, most: number) =>
-  strictObject({
-    count: Count(what),
-    first: Type.Array(of, { maxItems: most, description: `The first ${most}` }),
-    more: Count('Number of further entries'),
-  })
 
 const amounts = {
   usageBytes: Count('Bytes used'),
@@ -72,15 +65,20 @@ export const MonthEndPlan = strictObject({
     adjustmentsMicro: Type.Integer({ description: 'Adjustments of earlier cycles, in micro-units; may be below 0' }),
     totalMicro: Money('Sum of all lines'),
   }),
-  pools: listOf(PlannedPool, 'Pools by id, and one entry for SIMs outside pools', MOST_NAMED.pools),
-  adjustments: listOf(PlannedAdjustment, 'Closed cycles with adjustments, the oldest first', MOST_NAMED.adjustments),
+  pools: firstOfList(PlannedPool, 'Pools by id, and one entry for SIMs outside pools', MOST_NAMED.pools),
+  adjustments: firstOfList(
+    PlannedAdjustment,
+    'Closed cycles with adjustments, the oldest first',
+    MOST_NAMED.adjustments,
+  ),
   changes: strictObject({
-    ...listOf(PoolChange, 'Changes queued before the end, by SIM; includes conflicts', MOST_NAMED.changes).properties,
+    ...firstOfList(PoolChange, 'Changes queued before the end, by SIM; includes conflicts', MOST_NAMED.changes)
+      .properties,
     moves: Count('Changes of pool or tariff without conflict'),
     unassignments: Count('Unassignments without conflict'),
   }),
-  conflicts: listOf(Conflict, 'Changes that would fail now, and stay queued', MOST_NAMED.conflicts),
-  renewals: listOf(
+  conflicts: firstOfList(Conflict, 'Changes that would fail now, and stay queued', MOST_NAMED.conflicts),
+  renewals: firstOfList(
     Id('SIM'),
     'SIMs suspended by the watchdog until the renewal, to be reactivated',
     MOST_NAMED.renewals,

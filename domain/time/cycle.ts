@@ -62,6 +62,8 @@ export function cycleAt(billingCycle: string, at: number): Cycle {
   return monthCycle(d.getUTCFullYear(), d.getUTCMonth())
 }
 
+export const lengthMs = ({ startsAt, endsAt }: Cycle): number => endsAt - startsAt
+
 export const nextCycle = (billingCycle: string, cycle: Cycle): Cycle => cycleAt(billingCycle, cycle.endsAt)
 
 export const previousCycle = (billingCycle: string, cycle: Cycle): Cycle => cycleAt(billingCycle, cycle.startsAt - 1)

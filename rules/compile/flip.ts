@@ -8,7 +8,7 @@
 
 import type { TariffType } from '../../domain/codes.ts'
 import type { OperatorName } from '../../domain/rules/operators.ts'
-import type { Cycle } from '../../domain/time/cycle.ts'
+import { type Cycle, lengthMs } from '../../domain/time/cycle.ts'
 import type { FactValue } from '../../domain/watchdog/fact-value.ts'
 import type { Scalar } from '../conditions.ts'
 import type { Fact } from '../facts.ts'
@@ -25,8 +25,6 @@ export interface FlipMoment {
   readonly now: number
   readonly cycle: Cycle
 }
-
-const lengthMs = ({ startsAt, endsAt }: Cycle): number => endsAt - startsAt
 
 /** When such facts are read again, epoch milliseconds. */
 export const nextLookAt = ({ now, cycle }: FlipMoment): number => now + lengthMs(cycle) / LOOKS_PER_CYCLE

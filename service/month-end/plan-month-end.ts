@@ -11,14 +11,12 @@ import { type Cycle, nextCycle } from '../../domain/time/cycle.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { LockedSim } from '../sims/rows/sim-state.ts'
 import { cycleNamed, tenantSettings } from '../usage/rows/cycles.ts'
-import { openCycle, openWhole } from '../usage/rows/open-cycle.ts'
-import { changedSince } from '../usage/rows/restatements.ts'
+import { chargeOf, firstOf, NOTHING, readCharges } from './charges.ts'
 import { decideEach } from './open-changes.ts'
 import { type Capacities, readCapacities } from './read-capacities.ts'
 import { queuedChanges, renewals } from './rows/changes.ts'
-import { adjustmentNow, type PoolCharges, plainPools, poolCharges, takenBack } from './rows/plan.ts'
+import { type PoolCharges, plainPools, takenBack } from './rows/plan.ts'
 import { findCycle } from './rows/progress.ts'
-import { adjustmentTotals } from './rows/statements.ts'
 
 /** Changes in one read: some hundred kilobytes. */
 const PAGE = 1000
@@ -37,11 +35,7 @@ export const planMonthEnd = (tx: TenantTx, key: string): Promise<MonthEndPlan> =
     const capacities = await readCapacities(tx, nextCycle(billingCycle, cycle))
     const changes = closedAt === null ? await goThroughChanges(tx, cycle, capacities) : NO_CHANGES
     const back = closedAt === null ? await renewals(tx, cycle, MOST_NAMED.renewals) : { count: 0, first: [] }
-    // The close would open the cycle too. This is rolled back, but the running cycle may stay: any request opens it.
-    if (state === undefined) await (isRunning(tx, cycle) ? openCycle : openWhole)(tx, cycle)
-    const charges = await poolCharges(tx, cycle, closedAt !== null)
-    const adjustments = await adjustmentsOf(tx, key, closedAt !== null)
-    const totals = totalsOf(charges, adjustments)
+    const { charges, adjustments, totals } = await readCharges(tx, cycle, state)
     return {
       cycle: key,
       endsAt: new Date(cycle.endsAt).toISOString(),
@@ -56,58 +50,6 @@ export const planMonthEnd = (tx: TenantTx, key: string): Promise<MonthEndPlan> =
     }
   })
 
-const isRunning = (tx: TenantTx, { startsAt, endsAt }: Cycle) =>
-  startsAt <= tx.now.getTime() && tx.now.getTime() < endsAt
-
-const firstOf = <T>(all: readonly T[], most: number) => ({
-  count: all.length,
-  first: all.slice(0, most),
-  more: Math.max(0, all.length - most),
-})
-
-type Adjustments = MonthEndPlan['adjustments']['first']
-
-/**
- * The adjustments already in the statement, and those that a close would add. An unfinished statement may have both.
- */
-async function adjustmentsOf(tx: TenantTx, key: string, closed: boolean): Promise<Adjustments> {
-  const adjustments = new Map(
-    (await adjustmentTotals(tx, key)).map(({ cycle, lines, totalMicro }) => [cycle, { cycle, lines, totalMicro }]),
-  )
-  for (const { cycleKey, poolIds } of closed ? [] : await changedSince(tx)) {
-    const { lines, totalMicro } = await adjustmentNow(tx, await cycleNamed(tx, cycleKey), poolIds)
-    const { lines: before = 0, totalMicro: beforeMicro = 0 } = adjustments.get(cycleKey) ?? {}
-    if (lines === 0) continue
-    adjustments.set(cycleKey, { cycle: cycleKey, lines: before + lines, totalMicro: beforeMicro + totalMicro })
-  }
-  return [...adjustments.values()].toSorted((a, b) => (a.cycle < b.cycle ? -1 : 1))
-}
-
-const NOTHING = {
-  lines: 0,
-  usageBytes: 0,
-  voiceSeconds: 0,
-  smsCount: 0,
-  overageBytes: 0,
-  feeMicro: 0,
-  smsMicro: 0,
-  voiceMicro: 0,
-  overageMicro: 0,
-}
-const CHARGES = ['feeMicro', 'smsMicro', 'voiceMicro', 'overageMicro'] as const
-const SUMMED = ['lines', 'usageBytes', 'voiceSeconds', 'smsCount', 'overageBytes', ...CHARGES] as const
-
-const chargeOf = (pool: Pick<PoolCharges, (typeof CHARGES)[number]>) =>
-  CHARGES.reduce((sum, name) => sum + pool[name], 0)
-
-function totalsOf(charges: readonly PoolCharges[], adjustments: Adjustments): MonthEndPlan['totals'] {
-  const sums = { ...NOTHING }
-  for (const pool of charges) for (const name of SUMMED) sums[name] += pool[name]
-  const adjustmentsMicro = adjustments.reduce((total, { totalMicro }) => total + totalMicro, 0)
-  const lines = adjustments.reduce((total, { lines }) => total + lines, sums.lines)
-  return { ...sums, lines, adjustmentsMicro, totalMicro: chargeOf(sums) + adjustmentsMicro }
-}
-
 /** Pools with charges, and existing pools, in order of id. */
 async function poolsOf(
   tx: TenantTx,
@@ -119,7 +61,7 @@ async function poolsOf(
   const empty = others.map(({ poolId, poolName }) => {
     return { poolId, poolName, ...NOTHING, limitBytes: capacities.empty(poolId) }
   })
-  return [...charges, ...empty]
+  return [...charges.map(({ forecastOverageMicro: _, ...pool }) => pool), ...empty]
     .map((pool) => ({ ...pool, totalMicro: chargeOf(pool), nextLimitBytes: capacities.of(pool.poolId) }))
     .toSorted((a, b) => a.poolId - b.poolId)
 }

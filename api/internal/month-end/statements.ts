@@ -1,7 +1,9 @@
 /** The costs of a billing cycle: the statement of a closed cycle, and the plan for an open one. */
 import { Type } from 'typebox'
+import { CycleCost } from '../../../domain/month-end/cost.ts'
 import { MonthEndPlan } from '../../../domain/month-end/plan.ts'
 import { Id, nullable, oneOf, strictObject, Text } from '../../../domain/schema.ts'
+import { costOfCycle } from '../../../service/month-end/cost-of-cycle.ts'
 import { planMonthEnd } from '../../../service/month-end/plan-month-end.ts'
 import {
   allLines,
@@ -102,6 +104,17 @@ export const statementRoutes = [
       const pages = asRows(allLines(store, tenantId, key, { poolId, simId }), currency)
       return sendCsv(reply, `statement-${key}`, pages, { columns: STATEMENT_COLUMNS, ...options })
     },
+  }),
+  route('GET', '/cycles/:key/cost', {
+    operationId: 'readCycleCost',
+    summary: 'Cost of a billing cycle so far, and at its end if usage goes on as it did',
+    description: 'From the lines that a statement would have now; of a closed cycle from those of its statement.',
+    problems: ['cycle_not_found'],
+    params: CycleParams,
+    response: { 200: CycleCost },
+    slow: true,
+    // It may open the cycle, and takes that back.
+    handle: ({ tenantId, params }, { store }) => inTenant(store, tenantId, (tx) => costOfCycle(tx, params.key)),
   }),
   route('GET', '/cycles/:key/plan', {
     operationId: 'planMonthEnd',

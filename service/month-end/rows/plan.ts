@@ -1,12 +1,15 @@
 /** The sums behind the plan of a month end. Only reads, takes no locks, and adds up in the database, not in memory. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { PlannedPool } from '../../../domain/month-end/plan.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { differences, linesNow, type StatementSum } from './statement-lines.ts'
 
 /** Sums of a pool's statement lines. Money in micro-units of the currency. */
-export type PoolCharges = Readonly<Omit<PlannedPool, 'nextLimitBytes' | 'totalMicro'>>
+export interface PoolCharges extends Readonly<Omit<PlannedPool, 'nextLimitBytes' | 'totalMicro'>> {
+  /** Of overage at the end of the cycle, by the share of it that is known. */
+  readonly forecastOverageMicro: number
+}
 
 const stated = (tx: TenantTx, cycleKey: string) => sql`
   select * from statements
@@ -15,9 +18,17 @@ const stated = (tx: TenantTx, cycleKey: string) => sql`
 /**
  * Sums the lines of a cycle by pool.
  *
+ * Overage is forecast as if usage went on as it did: of a shared pool by the usage of all its SIMs, elsewhere by that
+ * of each. A share of 1 adds nothing to the charges so far.
+ *
  * @param closed true: the lines of its statement; false: the lines that a statement would have now
+ * @param share part of the cycle with known usage, above 0 and at most 1
  */
-export async function poolCharges(tx: TenantTx, cycle: Cycle, closed: boolean): Promise<PoolCharges[]> {
+export async function poolCharges(tx: TenantTx, cycle: Cycle, closed: boolean, share = 1): Promise<PoolCharges[]> {
+  const atEnd = sql`floor(l.bytes / ${share}::numeric)`
+  const charge = (bytes: RawBuilder<unknown>) =>
+    sql`div(2 * greatest(0, ${bytes}) * coalesce(t.overage_fee_per_gb, 0) + 1000000000, 2000000000)`
+  const isShared = sql`coalesce(t.type, 0) <> 0`
   const { rows } = await sql<PoolCharges>`
     select pool_id as "poolId", max(pool_name) as "poolName", count(*)::integer as lines,
            coalesce(sum(bytes) filter (where kind = 'sim'), 0)::bigint as "usageBytes",
@@ -26,8 +37,14 @@ export async function poolCharges(tx: TenantTx, cycle: Cycle, closed: boolean): 
            coalesce(max(limit_bytes) filter (where kind = 'pool'), sum(limit_bytes))::bigint as "limitBytes",
            coalesce(sum(overage_bytes) filter (where kind = 'sim'), 0)::bigint as "overageBytes",
            sum(fee_micro)::bigint as "feeMicro", sum(sms_micro)::bigint as "smsMicro",
-           sum(voice_micro)::bigint as "voiceMicro", sum(overage_micro)::bigint as "overageMicro"
+           sum(voice_micro)::bigint as "voiceMicro", sum(overage_micro)::bigint as "overageMicro",
+           sum(case when l.kind = 'sim' and not ${isShared}
+                    then ${charge(sql`greatest(l.overage_bytes, ${atEnd} - l.limit_bytes)`)}
+                    when l.kind = 'sim' then l.overage_micro
+                    when ${isShared} then ${charge(sql`${atEnd} - l.limit_bytes`)} - ${charge(sql`l.bytes - l.limit_bytes`)}
+                    else 0 end)::bigint as "forecastOverageMicro"
       from (${closed ? stated(tx, cycle.key) : linesNow(tx, cycle)}) l
+      left join tariffs t on t.id = l.tariff_id
      group by pool_id
      order by pool_id`.execute(tx.q)
   return rows

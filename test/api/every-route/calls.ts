@@ -432,6 +432,7 @@ export const LINES: Readonly<Record<string, Line>> = {
   readStatement: { call: cycle, foreign: 200 },
   exportStatement: { call: cycle, foreign: 200 },
   planMonthEnd: { call: cycle, foreign: 200 },
+  readCycleCost: { call: cycle, foreign: 200 },
 
   // Enforcement.
   readSimEnforcement: { call: (estate) => ({ ...sim(estate), query: ENFORCED }) },
