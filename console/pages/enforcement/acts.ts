@@ -5,6 +5,7 @@ import { count, counted } from '../../../domain/quantity.ts'
 import { mustAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Act } from '../../parts/form.ts'
+import { instantMark } from '../../parts/marks.ts'
 
 /** @throws ServiceError `forbidden` */
 export const readEnforcement = ({ inside }: Calls): Promise<EnforcementSettings> =>
@@ -107,7 +108,7 @@ export const UNDO: Act<Undoing, undefined, { readonly workflowId: string }> = {
     question: total === 0 ? 'There is nothing to undo' : `Bring back ${counted(total, 'SIM')}?`,
     button: `Bring back ${counted(total, 'SIM')}`,
     facts: [
-      ['Suspended by', html`Rule <bdi>${rule}</bdi>`],
+      ['Suspended by', html`Rule <bdi>${rule}</bdi>, since ${instantMark(since)}`],
       ...(total === 0
         ? ([['SIMs', 'None that is still suspended, or about to be.']] as const)
         : ([
