@@ -43,6 +43,7 @@ import { bulkTicketRoutes } from './internal/tickets/bulk.ts'
 import { internalTicketRoutes } from './internal/tickets/tickets.ts'
 import { usageRoutes } from './internal/usage/usage.ts'
 import { provisionBatchRoutes } from './internal/workflows/provision-batches.ts'
+import { troubleRoutes } from './internal/workflows/troubles.ts'
 import { workflowUpdateRoutes } from './internal/workflows/updates.ts'
 import { workflowRoutes } from './internal/workflows/workflows.ts'
 import { type RefusalLimit, useKeys } from './keys/auth.ts'
@@ -85,6 +86,7 @@ const INTERNAL: readonly Route<InternalOptions>[][] = [
   alertRoutes,
   undoRoutes,
   workflowRoutes,
+  troubleRoutes,
   provisionBatchRoutes,
   workflowUpdateRoutes,
   scheduleRoutes,

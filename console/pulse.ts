@@ -11,10 +11,13 @@ const KEPT_MS = 2000
 /** Usage comes in all the time: it changes the tag no more often than this, in milliseconds. */
 const USAGE_MS = 30_000
 
-/** The tag of a status. */
-export function tagOf({ usage: _, feed: { receivedAt, staleSince }, ...rest }: TenantStatus): string {
+/** The tag of a status. It moves with the first retrying workflow, with the last, and whenever they are twice as many. */
+export function tagOf({ usage: _, feed, retryingWorkflows, longestRetry: __, ...rest }: TenantStatus): string {
+  const { receivedAt, staleSince } = feed
   const receivedIn = receivedAt === null ? null : Math.floor(Date.parse(receivedAt) / USAGE_MS)
-  const digest = createHash('sha256').update(JSON.stringify([rest, staleSince, receivedIn]))
+  const digest = createHash('sha256').update(
+    JSON.stringify([rest, staleSince, receivedIn, Math.ceil(Math.log2(retryingWorkflows + 1))]),
+  )
   return `"${digest.digest('base64url').slice(0, 16)}"`
 }
 

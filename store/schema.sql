@@ -1506,6 +1506,29 @@ alter table workflow_starts force row level security;
 create policy own on workflow_starts for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on workflow_starts to simherd_tenant;
 
+create table workflow_troubles (
+  tenant_id text default app_tenant() not null,
+  workflow_id text not null,
+  activity_id text not null,
+  activity text not null,
+  attempt integer not null,
+  code text not null,
+  detail text not null,
+  since timestamp with time zone not null,
+  failed_at timestamp with time zone not null,
+  next_attempt_at timestamp with time zone not null,
+  constraint workflow_troubles_pkey PRIMARY KEY (tenant_id, workflow_id, activity_id)
+);
+CREATE INDEX workflow_troubles_next ON public.workflow_troubles USING btree (next_attempt_at);
+CREATE INDEX workflow_troubles_since ON public.workflow_troubles USING btree (tenant_id, since, workflow_id, activity_id);
+alter table workflow_troubles enable row level security;
+alter table workflow_troubles force row level security;
+create policy all_tenants on workflow_troubles for all to simherd_platform using (true);
+create policy own on workflow_troubles for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
+grant delete on workflow_troubles to simherd_platform;
+grant delete, insert, select, update on workflow_troubles to simherd_tenant;
+grant select (activity_id, next_attempt_at, tenant_id, workflow_id) on workflow_troubles to simherd_platform;
+
 create table would_suspend (
   tenant_id text default app_tenant() not null,
   rule text not null,

@@ -7,7 +7,10 @@ import { createActivities } from '../activities/index.ts'
 import { registerSearchAttributes } from '../adapters/temporal/add-search-attributes.ts'
 import { TASK_QUEUE } from '../domain/temporal/start.ts'
 import { backoffMs } from '../domain/time/backoff.ts'
+import { everySoOften } from '../process/until-done.ts'
 import { pickFromPool } from '../rules/alerts/pick-sims.ts'
+import { reportTroubles, type TroubleReports } from './report-troubles.ts'
+import { sendTroubles } from './send-troubles.ts'
 
 export interface TemporalWorkerOptions extends ServiceAddress {
   /** Host and port of the Temporal server. */
@@ -47,12 +50,16 @@ export function installRuntime(log: Logger): void {
   Runtime.install({ logger, shutdownSignals: [], telemetryOptions: { logging: { forward: {}, filter: 'WARN' } } })
 }
 
-function workerOptions({ namespace, workflows, shutdownGraceMs = 10_000, ...service }: TemporalWorkerOptions) {
+function workerOptions(
+  { namespace, workflows, shutdownGraceMs = 10_000, ...service }: TemporalWorkerOptions,
+  reports: TroubleReports,
+) {
   return {
     namespace,
     taskQueue: TASK_QUEUE,
     workflowBundle: { code: workflows },
     activities: createActivities({ ...service, pickFromPool }),
+    interceptors: { activity: [reportTroubles(reports)] },
     maxConcurrentActivityTaskExecutions: 100,
     shutdownGraceTime: shutdownGraceMs,
     shutdownForceTime: shutdownGraceMs + FORCED_AFTER_MS,
@@ -64,13 +71,19 @@ export function startTemporalWorker(options: TemporalWorkerOptions): TemporalWor
   const { address, namespace, log } = options
   installRuntime(log)
   const stop = new AbortController()
+  const troubles = sendTroubles(
+    options,
+    everySoOften((error, silenced) =>
+      log.warn({ reason: error.message, silenced }, 'failing activities could not be reported to the service'),
+    ),
+  )
   let worker: Worker | undefined
 
   const once = async () => {
     const connection = await NativeConnection.connect({ address })
     try {
       await registerSearchAttributes(address, namespace)
-      worker = await Worker.create({ ...workerOptions(options), connection })
+      worker = await Worker.create({ ...workerOptions(options, troubles.reports), connection })
       log.info({ address, namespace }, 'the temporal worker runs')
       if (!stop.signal.aborted) await runUntil(worker, stop.signal)
     } finally {
@@ -99,6 +112,7 @@ export function startTemporalWorker(options: TemporalWorkerOptions): TemporalWor
     async shutdown() {
       stop.abort()
       await ended
+      await troubles.stop()
     },
   }
 }

@@ -20,6 +20,7 @@ import { tenantsWithBulkWork } from '../service/tickets/rows/bulk.ts'
 import { tenantsWithTickets } from '../service/tickets/rows/tickets.ts'
 import { keepCyclesOpen, tenantSettings } from '../service/usage/rows/cycles.ts'
 import { monthsAhead, partitionsAhead } from '../service/usage/rows/partitions.ts'
+import { forgetTroubles } from '../service/workflows/rows/troubles.ts'
 import { tenantsChanged } from '../store/changed.ts'
 import { tenantsDue } from '../store/due.ts'
 import { forgetResponses } from '../store/idempotency.ts'
@@ -40,6 +41,9 @@ const MOST_BACKTESTS = 200
 /** How long notices to the operator are kept. */
 const NOTICES_KEPT_MS = 90 * 24 * HOUR_MS
 const TEN_MINUTES_MS = 600_000
+const MINUTE_MS = 60_000
+/** How long after its next attempt a retrying activity is reported again; longer, and it no longer retries. */
+const TROUBLES_KEPT_MS = 15 * MINUTE_MS
 /** A deleted Schedule is made again within this time. A new tenant's Schedule is made in the next round. */
 const SCHEDULES_CHECKED_MS = 300_000
 
@@ -129,6 +133,9 @@ export function workLists({ store, webhookLogMs, onMonthsAhead }: SweptStore): S
     ),
     forgetting('shadow log', HOUR_MS, (tx) =>
       forgetShadowEntries(tx, new Date(tx.now.getTime() - SHADOW_KEPT_MS), MOST_FORGOTTEN),
+    ),
+    forgetting('troubles of workflows', MINUTE_MS, (tx) =>
+      forgetTroubles(tx, new Date(tx.now.getTime() - TROUBLES_KEPT_MS), MOST_FORGOTTEN),
     ),
     {
       name: 'old backtests',

@@ -1,4 +1,5 @@
 /** The service's client for workflows: start, signal, update, cancel, read and list them. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   Client,
   Connection,
@@ -15,7 +16,7 @@ import type { PageRequest } from '../../domain/page.ts'
 import type { WorkflowPending } from '../../domain/workflows/workflow.ts'
 import { addSearchAttributes } from './add-search-attributes.ts'
 import { listWorkflows, type WorkflowFilter, type WorkflowPage } from './list-workflows.ts'
-import { readPending } from './read-pending.ts'
+import { type Retry, readPending, readRetries } from './read-pending.ts'
 import { type LatestRun, readLatestRun, readRun } from './read-run.ts'
 import { type ScheduleCalls, scheduleCalls } from './schedule-calls.ts'
 import { latestRun, type StartCalls, startCalls } from './start-calls.ts'
@@ -43,6 +44,12 @@ export interface WorkflowClient extends StartCalls, ScheduleCalls {
   look(workflowId: string, tenantId: string): Promise<LatestRun>
   /** Why the latest run of an id does not go on. @throws ServiceError `workflow_not_found`, also for others' */
   pending(workflowId: string, tenantId: string): Promise<WorkflowPending>
+  /**
+   * Activities of these workflows with failed attempts. A workflow that has ended, or is another tenant's, has none.
+   *
+   * @throws ServiceError `unavailable` if the server does not answer within {@link SOON_MS}
+   */
+  retries(workflowIds: readonly string[], tenantId: string): Promise<readonly Retry[]>
   list(filter: WorkflowFilter, page: PageRequest): Promise<WorkflowPage>
   /** @throws ServiceError `unavailable` if the server does not respond, or if its namespace lacks search attributes */
   check(): Promise<void>
@@ -51,6 +58,8 @@ export interface WorkflowClient extends StartCalls, ScheduleCalls {
 
 /** How long a call may take, in milliseconds. An unreachable server must not delay a request. */
 const CALL_TIMEOUT_MS = 10_000
+/** The same for what a page can do without. */
+const SOON_MS = 1500
 
 /**
  * Makes a client that connects when it is first used. After a failed attempt it tries again at the next call.
@@ -100,6 +109,8 @@ export function openWorkflowClient({ address, namespace }: { address: string; na
     describe: (workflowId, tenantId) => call((client) => readRun(client, workflowId, tenantId), workflowId),
     look: (workflowId, tenantId) => call((client) => readLatestRun(client, workflowId, tenantId), workflowId),
     pending: (workflowId, tenantId) => call((client) => readPending(client, workflowId, tenantId), workflowId),
+    retries: (workflowIds, tenantId) =>
+      Promise.race([call((client) => readRetries(client, workflowIds, tenantId)), refuseSoon(address)]),
     list: (filter, page) => call((client) => listWorkflows(client, filter, page)),
     ...scheduleCalls(call),
     check: () =>
@@ -112,6 +123,12 @@ export function openWorkflowClient({ address, namespace }: { address: string; na
       }),
     close: connection.close,
   }
+}
+
+/** @throws ServiceError `unavailable` after {@link SOON_MS} */
+async function refuseSoon(address: string): Promise<never> {
+  await sleep(SOON_MS, undefined, { ref: false })
+  throw new ServiceError('unavailable', `the Temporal server at ${address} has not answered in ${SOON_MS / 1000} s`)
 }
 
 /** Failure type of an update whose run accepted it, but ended before it had a result. */

@@ -1,6 +1,7 @@
 /** Finds out from Temporal why a run does not go on. */
-import type { Client } from '@temporalio/client'
+import { type Client, WorkflowNotFoundError } from '@temporalio/client'
 import type { temporal } from '@temporalio/proto'
+import { withConcurrency } from '../../domain/temporal/with-concurrency.ts'
 import type { WorkflowPending } from '../../domain/workflows/workflow.ts'
 import { describeOfTenant, runStatusOf } from './read-run.ts'
 
@@ -98,4 +99,37 @@ export async function readPending(client: Client, workflowId: string, tenantId: 
       type: child.workflowTypeName ?? '',
     })),
   }
+}
+
+/** How many workflows are asked for at once. */
+const AT_ONCE = 10
+
+/** An activity with failed attempts. */
+export interface Retry extends Pick<PendingActivity, 'activityId' | 'attempt' | 'lastFailure' | 'nextAttemptAt'> {
+  readonly workflowId: string
+  /** Name of the activity. */
+  readonly activity: string
+  readonly failedAt: string | null
+}
+
+/** The activities of some workflows with failed attempts. A workflow that has ended, or is another tenant's, has none. */
+export async function readRetries(client: Client, workflowIds: readonly string[], tenantId: string): Promise<Retry[]> {
+  const retries: Retry[] = []
+  await withConcurrency(workflowIds, AT_ONCE, async (workflowId) => {
+    try {
+      const { raw, status } = await describeOfTenant(client, workflowId, tenantId)
+      // A terminated run keeps them.
+      const pendingActivities = runStatusOf(status.name) === 'running' ? raw.pendingActivities : []
+      for (const pending of pendingActivities ?? []) {
+        const { type: activity, activityId, attempt, lastFailure, nextAttemptAt } = toActivity(pending)
+        const failedAt = instantOf(pending.lastAttemptCompleteTime)
+        // Temporal numbers the attempt that runs, or is next.
+        if (attempt > 1)
+          retries.push({ workflowId, activityId, activity, attempt: attempt - 1, lastFailure, failedAt, nextAttemptAt })
+      }
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error
+    }
+  })
+  return retries
 }

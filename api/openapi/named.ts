@@ -14,6 +14,7 @@ import { ApiKey, Tenant } from '../../domain/tenants/tenant.ts'
 import { BulkItem, BulkRun, BulkRunDetail } from '../../domain/tickets/bulk.ts'
 import { Cause, Ticket, TicketDetail } from '../../domain/tickets/ticket.ts'
 import { UsageRecord } from '../../domain/usage/usage-record.ts'
+import { Trouble } from '../../domain/workflows/trouble.ts'
 import { StartResponse, WorkflowInfo, WorkflowPending } from '../../domain/workflows/workflow.ts'
 import { Problem } from '../http/problems.ts'
 import { isObject, type Json, type JsonObject, plain } from './json.ts'
@@ -49,6 +50,7 @@ const NAMED: Readonly<Record<string, TSchema>> = {
   WorkflowInfo,
   WorkflowPending,
   StartResponse,
+  Trouble,
   SimEnforcement,
   PoolEnforcement,
   UsageRecord,

@@ -124,6 +124,16 @@ const list = tenantCommand(
   .addOption(OUTPUT)
   .action(withSettings(async () => (await import('./list.ts')).printWorkflows))
 
+const troubles = tenantCommand(
+  'troubles',
+  'List activities that fail again and again, the longest retried first.',
+  [`workflows troubles ${TENANT}`],
+  'Their workflows are running. They continue when the cause of the last failure is gone; "show" has the rest.',
+)
+  .option('--page <n>', 'page of 50, from 1', wholeNumber(1, 1_000_000), 1)
+  .addOption(OUTPUT)
+  .action(withSettings(async () => (await import('./troubles.ts')).printTroubles))
+
 const show = ofWorkflow(
   'show',
   'Show a workflow: state, steps with their tickets, waits with their reasons and ends, failing activities.',
@@ -196,7 +206,7 @@ the failed SIMs).`,
 export const workflows = group(
   'workflows',
   'The workflows of SIMs, pools and billing cycles: start, watch and steer them.',
-  [start, list, show, watch, signal, update, cancel, retry],
+  [start, list, troubles, show, watch, signal, update, cancel, retry],
   {
     notes: `A workflow continues over restarts of every process; no command has to stay for it. An id names its type, its tenant
 and its subject: provision-and-activate:t0123456789ab:7, suspend-on-overage:t0123456789ab:7:2026-11.

@@ -42,7 +42,11 @@ export const printWorkflows = forTenant(async (service, flags: ListFlags) => {
   ])
 })
 
-function tailOf(pagination: { readonly totalItems: number; readonly page: number; readonly totalPages: number }) {
+export function tailOf(pagination: {
+  readonly totalItems: number
+  readonly page: number
+  readonly totalPages: number
+}) {
   const { totalItems, page, totalPages } = pagination
   if (totalItems === 0) return 'none'
   return totalPages > 1 ? `${totalItems} in all; page ${page} of ${totalPages}` : `${totalItems} in all`

@@ -1,6 +1,7 @@
 /** The status of a tenant: decisions that wait, failures, alerts, SIMs and usage in figures. */
 import { type Static, Type } from 'typebox'
 import { Count, Instant, nullable, strictObject, Text } from '../schema.ts'
+import { retryFigures } from '../workflows/trouble.ts'
 
 /** Failures are counted among so many tickets and mails, the newest. */
 export const MOST_ENDED = 1000
@@ -47,6 +48,7 @@ export const TenantStatus = strictObject({
   holds: Count('Decisions of the guard that wait for a person'),
   failedTickets: Count('Failed tickets among the newest 1,000 that ended within a day'),
   failedMails: Count('Mails given up among the newest 1,000 of the last 7 days'),
+  ...retryFigures,
   version: Text('Changes with each new entry of the watchdog log, the events and the audit trail', '311.42.97'),
 })
 export type TenantStatus = Static<typeof TenantStatus>

@@ -1443,6 +1443,27 @@ comment on column workflow_starts.refused_at is
   'when the carrier refused for good to suspend its SIM; null if it did not, or a person has asked again since';
 grant delete, insert, select, update on workflow_starts to simherd_tenant;
 
+-- Activities of workflows that fail again and again, as workers report them. Temporal knows which of them are left.
+create table workflow_troubles (
+  tenant_id text not null default app_tenant(),
+  workflow_id text not null,
+  activity_id text not null,                                -- of the workflow's run
+  activity text not null,
+  attempt integer not null,                                 -- the last that failed
+  code text not null,
+  detail text not null,
+  since timestamptz not null,                               -- scheduled
+  failed_at timestamptz not null,
+  next_attempt_at timestamptz not null,                     -- reported again within minutes after it
+  primary key (tenant_id, workflow_id, activity_id)
+);
+create index workflow_troubles_next on workflow_troubles (next_attempt_at);
+create index workflow_troubles_since on workflow_troubles (tenant_id, since, workflow_id, activity_id);
+create policy all_tenants on workflow_troubles to simherd_platform using (true);
+grant delete on workflow_troubles to simherd_platform;
+grant delete, insert, select, update on workflow_troubles to simherd_tenant;
+grant select (activity_id, next_attempt_at, tenant_id, workflow_id) on workflow_troubles to simherd_platform;
+
 -- === Row-level security ===
 
 -- Every table with rows of tenants has it, forced, so that the owner is bound too. The others are the platform's alone.
@@ -1470,7 +1491,8 @@ begin
     'statement_totals', 'changed_subjects', 'due_subjects', 'watch_shards', 'tag_patterns', 'alerts', 'watchdog_log',
     'shadow_log', 'would_suspend', 'silences', 'suspensions', 'pool_arms', 'guard_counts',
     'guard_holds', 'guard_permits', 'notifications', 'addresses', 'mail_bodies', 'mail_work',
-    'operator_notices', 'webhooks', 'webhook_events', 'deliveries', 'workflow_outbox', 'workflow_starts']
+    'operator_notices', 'webhooks', 'webhook_events', 'deliveries', 'workflow_outbox', 'workflow_starts',
+    'workflow_troubles']
   loop
     execute format(
       'create policy own on %I to simherd_tenant

@@ -263,6 +263,21 @@ async function unfinished(estate: Estate): Promise<void> {
     await noteWould(tx, [{ ...silent, kind: 'sim', id: simId, target: 'self', reason: message }])
   })
 
+  const place = { workflowId: `provision-and-activate:${tenant.id}:${simId}`, activityId: '1', activity: 'openTicket' }
+  const at = new Date(NOON).toISOString()
+  const failing = [
+    {
+      ...place,
+      since: at,
+      failedAt: at,
+      nextAttemptAt: at,
+      attempt: 3,
+      code: 'unavailable',
+      detail: `${word} is away`,
+    },
+  ]
+  await inside('POST', '/internal/workflows/troubles', { failing, ended: [] })
+
   await made(harness.operate('POST', '/internal/rules/backtests', { tenantId: tenant.id }))
 
   const { id, key } = await queuedInSeptember(estate, { poolId: otherPoolId })

@@ -352,6 +352,7 @@ describe('each table of tenants', () => {
       webhook_events: 'delete',
       would_suspend: 'select',
       workflow_outbox: 'delete select update',
+      workflow_troubles: 'delete',
     })
   })
 

@@ -21,7 +21,10 @@ export type OpenHold = Pick<Hold, 'id' | 'what' | 'rule' | 'waiting' | 'allowed'
 type Cause = Omit<AlertCause, 'newest'> & {
   readonly newest: Pick<AlertCause['newest'], 'id' | 'message' | 'isLogged' | 'withheld'>
 }
-type Faults = Pick<TenantStatus, 'failedTickets' | 'failedMails' | 'feed' | 'enforcementEnabled'>
+type Faults = Pick<
+  TenantStatus,
+  'failedTickets' | 'failedMails' | 'retryingWorkflows' | 'longestRetry' | 'feed' | 'enforcementEnabled'
+>
 
 export interface Situation {
   readonly holds: readonly OpenHold[]
@@ -124,7 +127,8 @@ const of = (some: number, all: number, words: string): string =>
   some === 0 ? '' : some === all ? words : `${count(some)} ${words}`
 
 /** Faults of the service and of its surroundings. */
-function faultsOf({ failedTickets, failedMails, feed, enforcementEnabled }: Faults): Need[] {
+function faultsOf({ failedTickets, failedMails, retryingWorkflows, longestRetry, ...now }: Faults): Need[] {
+  const { feed, enforcementEnabled } = now
   const fault = (icon: IconName, words: string, detail: string, more: Partial<Need> = {}): Need[] => [
     { icon, tone: 'warning', words, detail, path: null, since: null, ...more },
   ]
@@ -140,6 +144,17 @@ function faultsOf({ failedTickets, failedMails, feed, enforcementEnabled }: Faul
       : fault('ticket', `${counted(failedTickets, 'ticket')} failed`, 'Within a day.', {
           path: `/tickets?status=${TicketStatus.Failed}`,
         })),
+    ...(retryingWorkflows === 0
+      ? []
+      : fault(
+          'workflow',
+          `${counted(retryingWorkflows, 'workflow')} ${retryingWorkflows === 1 ? 'retries' : 'retry'}`,
+          longestRetry?.detail ?? '',
+          {
+            path: '/workflows?trouble=true',
+            since: longestRetry?.since ?? null,
+          },
+        )),
     ...(failedMails === 0
       ? []
       : fault('mail', `${counted(failedMails, 'mail')} given up`, 'Within 7 days: their readers do not have them.')),

@@ -2,13 +2,29 @@
 import { sql } from 'kysely'
 import { TicketStatus } from '../../../domain/codes.ts'
 import { MOST_ENDED, type TenantStatus } from '../../../domain/watchdog/status.ts'
+import { MOST_LOOKED_AT } from '../../../domain/workflows/trouble.ts'
+import { pageLimit } from '../../../store/keyset-pages.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
-type Failures = Pick<TenantStatus, 'holds' | 'failedTickets' | 'failedMails' | 'version'>
+type Failures = Pick<
+  TenantStatus,
+  'holds' | 'failedTickets' | 'failedMails' | 'retryingWorkflows' | 'longestRetry' | 'version'
+>
 
+const NONE: Failures = {
+  holds: 0,
+  failedTickets: 0,
+  failedMails: 0,
+  retryingWorkflows: 0,
+  longestRetry: null,
+  version: '',
+}
 const DAY = 86_400_000
 
-/** Counts failures among the newest {@link MOST_ENDED} rows, and all open holds: there are few. The version costs three rows. */
+/**
+ * Counts failures among the newest {@link MOST_ENDED} rows, retrying workflows among the {@link MOST_LOOKED_AT} activities
+ * that have retried the longest, and all open holds: there are few. The version costs three rows.
+ */
 export async function countFailures(tx: TenantTx): Promise<Failures> {
   const daysAgo = (days: number) => new Date(tx.now.getTime() - days * DAY)
   const { rows } = await sql<Failures>`
@@ -22,11 +38,18 @@ export async function countFailures(tx: TenantTx): Promise<Failures> {
               from (select status from deliveries
                      where tenant_id = ${mine} and mail_id is not null and created_at > ${daysAgo(7)}
                      order by created_at desc limit ${MOST_ENDED}::bigint) m) as "failedMails",
+           (select count(distinct workflow_id)::integer
+              from (select workflow_id from workflow_troubles
+                     where tenant_id = ${mine} order by since limit ${pageLimit(MOST_LOOKED_AT)}) w) as "retryingWorkflows",
+           (select jsonb_build_object('since', since, 'detail', detail) from workflow_troubles
+             where tenant_id = ${mine} order by since limit 1) as "longestRetry",
            concat_ws('.',
              coalesce((select id from watchdog_log where tenant_id = ${mine} order by at desc, id desc limit 1), 0),
              coalesce((select id from events where tenant_id = ${mine} order by at desc, id desc limit 1), 0),
              coalesce((select id from audit_log where tenant_id = ${mine} order by id desc limit 1), 0)) as version`.execute(
     tx.q,
   )
-  return rows[0] ?? { holds: 0, failedTickets: 0, failedMails: 0, version: '' }
+  const [{ longestRetry, ...figures } = NONE] = rows
+  if (longestRetry === null) return { ...figures, longestRetry }
+  return { ...figures, longestRetry: { ...longestRetry, since: new Date(longestRetry.since).toISOString() } }
 }

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { printConsoleLink } from '../../../cli/commands/console.ts'
 import { exportList } from '../../../cli/commands/export.ts'
 import { importSimFile, unqueueSim } from '../../../cli/commands/sims.ts'
+import { printTroubles } from '../../../cli/workflows/troubles.ts'
 import { iccidOf } from '../../../domain/identifiers.ts'
 import { failureOf } from '../../setup/command-failure.ts'
 import { listenAnywhere } from '../../setup/listen.ts'
@@ -48,6 +49,26 @@ describe('sims unqueue', () => {
     expect(lines).toEqual([`nothing is queued for SIM ${id} at the end of the billing cycle`])
     expect((await harness.tenant.ask('GET', `/api/sims/${id}`)).body).toMatchObject({ pendingUnassign: false })
     await expect(unqueueSim(command.settings, { ...ours, sim: 999_999 })).rejects.toMatchObject({ exitCode: 3 })
+  })
+})
+
+describe('workflows troubles', () => {
+  test('prints activities that fail, with their last failure', async () => {
+    const { id: tenant, inside } = harness.tenant
+    const [workflowId, at] = [`provision-and-activate:${tenant}:7`, '2026-11-20T12:00:00Z']
+    const failure = { attempt: 5, code: 'unavailable', detail: 'It is away.' }
+    const times = { since: at, failedAt: at, nextAttemptAt: at }
+    const failing = [{ workflowId, activityId: '1', activity: 'openBothTickets', ...failure, ...times }]
+    await inside('POST', '/internal/workflows/troubles', { failing, ended: [] })
+
+    await printTroubles(command.settings, { tenant, page: 1, output: 'text' })
+
+    expect(lines.filter((line) => !line.startsWith('─')).map((line) => line.split(/ {2,}/))).toEqual([
+      ['id', 'activity', 'attempts', 'since', 'next', 'last failure'],
+      [workflowId, 'openBothTickets', '5', '2026-11-20 12:00:00', '2026-11-20 12:00:00', 'It is away.'],
+      ['1 in all'],
+      ['Temporal does not answer: as the workers reported them.'],
+    ])
   })
 })
 

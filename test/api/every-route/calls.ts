@@ -594,6 +594,13 @@ export const LINES: Readonly<Record<string, Line>> = {
   },
   cancelWorkflow: { call: startedRun, ...WORKFLOW },
   readPending: { call: startedRun, asksTemporal: true },
+  listTroubles: { call: none, asksTemporal: true },
+  noteTroubles: {
+    call: (estate) => ({ body: { failing: [], ended: [{ workflowId: runId(estate), activityId: '7' }] } }),
+    foreign: 404,
+    audit: 'sent by workers; it changes nothing that they do',
+    notOnce: 'the same report twice changes nothing',
+  },
   retryWorkflow: { call: stoppedRun, ...WORKFLOW },
   readMonthEndSchedule: { call: none, asksTemporal: true },
   pauseMonthEndSchedule: { ...SCHEDULE, notOnce: 'a paused Schedule stays paused' },

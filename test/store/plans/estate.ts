@@ -212,6 +212,9 @@ const PAST = [
   `insert into workflow_starts (workflow_id, started_at, input)
    select 'suspend-on-overage:' || app_tenant() || ':' || id || ':2026-10', ${at}, '{"rule": "sim-overage"}'
      from sims where tenant_id = app_tenant() order by id`,
+  `insert into workflow_troubles (workflow_id, activity_id, activity, attempt, code, detail, since, failed_at, next_attempt_at)
+   select 'provision-and-activate:' || app_tenant() || ':' || id, '1', 'openTicket', 9, 'unavailable', 'away',
+          ${at} + id * interval '1 second', ${at}, ${at} from sims where tenant_id = app_tenant() order by id`,
   `insert into alerts (rule, subject_kind, subject_id, scope, state, firing, rule_version, evaluated_at, explanation)
    select 'sim-past', 1, id, '2026-10', '{"phase": "resolved", "since": 0, "began": 0, "episode": 1, "part": "", "hasEnded": false, "told": [], "mailed": [], "error": null}', false, 1,
           ${at}, '[]' from sims where tenant_id = app_tenant() order by id`,

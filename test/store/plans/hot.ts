@@ -366,6 +366,19 @@ export const HOT: Readonly<Record<string, Work>> = {
     )
     await deliverOutbox(estate)
   },
+  'retrying activities, page 1': list('/internal/workflows/troubles', 'inside'),
+  'reports on retrying activities': (estate) => {
+    const at = new Date(estate.harness.now).toISOString()
+    const times = { since: at, failedAt: at, nextAttemptAt: at }
+    const failure = { activity: 'openTicket', attempt: 10, code: 'unavailable', detail: 'away', ...times }
+    const reports = estate.take(FEW).map((simId) => ({
+      workflowId: `provision-and-activate:${estate.tenant.id}:${simId}`,
+      activityId: '1',
+      ...failure,
+    }))
+    const ended = reports.slice(FEW / 2).map(({ workflowId, activityId }) => ({ workflowId, activityId }))
+    return send(estate, 'inside', 'POST', '/internal/workflows/troubles', { failing: reports, ended })
+  },
   'who has work': ({ harness }) =>
     inPlatform(harness.store, async (tx) => {
       await tenantsChanged(tx)

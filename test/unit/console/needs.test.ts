@@ -5,7 +5,14 @@ import { LogLevel } from '../../../domain/codes.ts'
 
 const AT = '2026-11-20T12:00:00.000Z'
 const WELL = { receivedAt: AT, newestAt: AT, staleSince: null }
-const QUIET = { failedTickets: 0, failedMails: 0, feed: WELL, enforcementEnabled: true }
+const QUIET = {
+  failedTickets: 0,
+  failedMails: 0,
+  retryingWorkflows: 0,
+  longestRetry: null,
+  feed: WELL,
+  enforcementEnabled: true,
+}
 const HOLD = { id: 1, what: 'suspensions' as const, rule: 'sim-overage', waiting: 4, allowed: 20, openedAt: AT }
 
 type Cause = Situation['causes'][number]
@@ -34,6 +41,7 @@ describe('the verdict', () => {
     ['faults', situation({ causes: [warning], status: failing }), '2 tickets failed'],
     ['late usage', situation({ status: { ...QUIET, feed: { ...WELL, staleSince: AT } } }), 'Usage is late'],
     ['a stop', situation({ status: { ...QUIET, enforcementEnabled: false } }), 'Enforcement is stopped'],
+    ['retries', situation({ status: { ...QUIET, failedMails: 1, retryingWorkflows: 3 } }), '3 workflows retry'],
     ['mails', situation({ status: { ...QUIET, failedMails: 1 } }), '1 mail given up'],
     ['warnings', situation({ causes: [warning] }), 'Nothing is urgent, 3 warnings are open'],
     ['nothing', situation(), 'Nothing needs you'],
@@ -85,6 +93,13 @@ describe('the needs', () => {
   test('lead to the failed tickets', () => {
     expect(needsOf(situation({ status: failing }))).toMatchObject([
       { words: '2 tickets failed', path: '/tickets?status=3', since: null },
+    ])
+  })
+
+  test('lead to retrying workflows, with the failure of the longest', () => {
+    const longestRetry = { since: AT, detail: 'the service does not answer' }
+    expect(needsOf(situation({ status: { ...QUIET, retryingWorkflows: 1, longestRetry } }))).toMatchObject([
+      { words: '1 workflow retries', detail: longestRetry.detail, path: '/workflows?trouble=true', since: AT },
     ])
   })
 

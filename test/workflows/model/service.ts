@@ -342,6 +342,7 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
       await workflowClient().signal(decodeURIComponent(id), name)
       return new Accepted({})
     },
+    'POST /internal/workflows/troubles': () => ({}),
     'GET /internal/workflows/*': async ([id]) => {
       const { startId: _startId, ...run } = await workflowClient().describe(decodeURIComponent(id), TENANT)
       return run
