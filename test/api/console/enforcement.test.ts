@@ -34,7 +34,8 @@ async function aSuspendedSim(rule: string): Promise<number> {
   harness.now += 60_000
   return simId
 }
-const undoPath = (rule: string, since = '2026-11-01T00:00') => path(`/undo?${new URLSearchParams({ rule, since })}`)
+const undoPath = (rule: string, since = '2026-11-01T00:00') =>
+  path(`/undo?${new URLSearchParams({ rule, since }).toString()}`)
 
 describe('the switch', () => {
   test.each([
