@@ -81,6 +81,10 @@ export const ERRORS = {
     'Remove the ICCIDs in `errors`. An ICCID identifies one SIM worldwide, with or without its check digit. Nothing was changed.',
   ),
   bulk_ended: conflict('The bulk run has ended', 'Nothing: only pending tickets can be cancelled.'),
+  bulk_grown: conflict(
+    'More SIMs would get a ticket than expected',
+    'Send the dry run again, decide again, and send its `touched.count` in `expect`.',
+  ),
   cycle_open: conflict('The billing cycle has not ended yet', 'Wait for the end of the cycle.'),
   cycle_closed: conflict(
     'The billing cycle is closed',

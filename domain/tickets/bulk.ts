@@ -54,6 +54,12 @@ const message = Type.String({
   description: 'Text of the SMS, 1 to 1,600 characters; required for send-sms, refused for other types',
 })
 const dryRun = Type.Boolean({ description: 'Only show accepted and refused SIMs; change nothing' })
+const expect = Type.Integer({
+  minimum: 0,
+  maximum: MOST_SIMS,
+  description:
+    'Most SIMs to get a ticket, as read in `touched.count` of a dry run. If more would: 409 `bulk_grown`. SIMs refused at the request stay so',
+})
 
 export const BulkFilter = strictObject({
   search: optional(Type.String({ description: 'Part of the ICCID, IMSI, MSISDN or tag, upper or lower case' })),
@@ -62,9 +68,16 @@ export const BulkFilter = strictObject({
 })
 export type BulkFilter = Static<typeof BulkFilter>
 
+/** SIMs of an earlier run, by the end of their tickets: to take it back, or to try again. */
+export const BulkPart = strictObject({
+  id: Type.String({ format: 'uuid', description: 'Id of an earlier run' }),
+  outcome: oneOf(['complete', 'failed'], 'How their tickets have ended'),
+})
+export type BulkPart = Static<typeof BulkPart>
+
 const some = { minItems: 1, maxItems: MOST_SIMS }
 
-/** The SIMs of a run, given in one of four ways. A filter is evaluated once, when the run is requested. */
+/** The SIMs of a run, given in one of five ways. A filter is evaluated once, when the run is requested. */
 export const BulkSims = Type.Union(
   [
     strictObject({ ids: Type.Array(Id('SIM id'), { ...some, description: 'SIM ids, at most 100,000' }) }),
@@ -79,8 +92,9 @@ export const BulkSims = Type.Union(
       ),
     }),
     strictObject({ filter: BulkFilter }),
+    strictObject({ run: BulkPart }),
   ],
-  { description: 'The SIMs: one of ids, iccids, rows, filter' },
+  { description: 'The SIMs: one of ids, iccids, rows, filter, run' },
 )
 export type BulkSims = Static<typeof BulkSims>
 
@@ -93,6 +107,7 @@ export const BulkRequest = objectWithExample(
     tag: optional(tag),
     message: optional(message),
     dryRun: optional(dryRun),
+    expect: optional(expect),
   },
   { type: 'activate', sims: { ids: [1, 2, 3] }, dryRun: true },
 )
@@ -106,6 +121,7 @@ export const BulkRequestQuery = Type.Object({
   tag: Type.Optional(tag),
   message: Type.Optional(message),
   dryRun: Type.Optional(dryRun),
+  expect: Type.Optional(expect),
 })
 
 /** One row of a list: it names a SIM. */

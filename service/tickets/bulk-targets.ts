@@ -29,6 +29,7 @@ import {
   type TicketConflict,
 } from './open-ticket.ts'
 import { type BulkOptions, findMatchingSims, findNamedSims, type NewItem } from './rows/bulk.ts'
+import { simsOfRun } from './rows/bulk-reads.ts'
 import { openTicketsOf } from './rows/tickets.ts'
 
 /** SIMs in one read: some hundred kilobytes. */
@@ -48,7 +49,7 @@ export async function* targetsOf(tx: TenantTx, sims: BulkSims): AsyncGenerator<N
     return
   }
   const seen = new Set<number>()
-  const rows = rowsOf(sims)
+  const rows = 'run' in sims ? (await simsOfRun(tx, sims.run)).map((simId) => ({ simId })) : rowsOf(sims)
   for (let start = 0; start < rows.length; start += PAGE) {
     const names = rows.slice(start, start + PAGE).map((row, at) => readName(row, start + at))
     const readable = names.filter((name) => name.fault === null)
@@ -93,7 +94,7 @@ interface Name {
   readonly fault: string | null
 }
 
-function rowsOf(sims: Exclude<BulkSims, { filter: unknown }>): readonly unknown[] {
+function rowsOf(sims: Exclude<BulkSims, { filter: unknown } | { run: unknown }>): readonly unknown[] {
   if ('ids' in sims) return sims.ids.map((simId) => ({ simId }))
   return 'iccids' in sims ? sims.iccids.map((iccid) => ({ iccid })) : sims.rows
 }

@@ -9,6 +9,7 @@
  */
 
 import { type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
+import { counted } from '../../domain/quantity.ts'
 import type { WorkflowOptions } from '../../domain/temporal/start.ts'
 import {
   type Batch,
@@ -34,6 +35,7 @@ import {
   insertItems,
   insertRun,
   lockRun,
+  type NewItem,
   type RunKind,
   releaseBulkRun,
   type SettledItem,
@@ -58,7 +60,7 @@ type BulkOrder = Omit<BulkRequest, 'dryRun'>
  * Plans a run as of now: which SIMs would get a ticket, which would not, and why. Changes nothing.
  *
  * @throws ServiceError `invalid_request`, `pool_not_found`, `tariff_not_found`, `tariff_inactive`, `tariff_needs_pool`,
- *   `tariff_has_no_effect`, `bulk_too_large`
+ *   `tariff_has_no_effect`, `bulk_too_large`, `bulk_not_found`
  */
 export async function planBulkTickets(tx: TenantTx, asked: BulkOrder): Promise<BulkPlan> {
   const options = await optionsOf(tx, asked)
@@ -66,11 +68,8 @@ export async function planBulkTickets(tx: TenantTx, asked: BulkOrder): Promise<B
   const refused: BulkPlan['refused'] = { count: 0, byCode: [], sims: [] }
   const byCode = new Map<ErrorCode, number>()
   for await (const targets of targetsOf(tx, asked.sims)) {
-    const there = targets.flatMap(({ simId, refusal }) => (simId === null || refusal !== null ? [] : [simId]))
-    const refusals = await refusalsOf(tx, options, there)
-    for (const { index, simId, iccid, ...target } of targets) {
-      const refusal = target.refusal ?? (simId === null ? undefined : refusals.get(simId))
-      if (refusal !== undefined) {
+    for (const { index, simId, iccid, refusal } of await judgeTargets(tx, options, targets)) {
+      if (refusal !== null) {
         refused.count += 1
         byCode.set(refusal.code, (byCode.get(refusal.code) ?? 0) + 1)
         if (refused.sims.length < MOST_LISTED) refused.sims.push({ index, simId, iccid, ...refusal })
@@ -84,16 +83,35 @@ export async function planBulkTickets(tx: TenantTx, asked: BulkOrder): Promise<B
   return { type: options.type, total: touched.count + refused.count, touched, refused }
 }
 
+/** Adds the refusals of SIMs that get no ticket now. */
+async function judgeTargets(tx: TenantTx, options: BulkOptions, targets: readonly NewItem[]): Promise<NewItem[]> {
+  const there = targets.flatMap(({ simId, refusal }) => (simId === null || refusal !== null ? [] : [simId]))
+  const refusals = await refusalsOf(tx, options, there)
+  return targets.map((target) => ({ ...target, refusal: target.refusal ?? refusals.get(target.simId ?? 0) ?? null }))
+}
+
 /**
  * Accepts a run. Its SIMs are fixed now; a worker opens their tickets.
  *
  * @returns the run
- * @throws ServiceError as `planBulkTickets`
+ * @throws ServiceError as `planBulkTickets`; `bulk_grown`
  */
 export async function startBulkTickets(tx: TenantTx, asked: BulkOrder): Promise<BulkRunDetail> {
   const options = await optionsOf(tx, asked)
+  const { expect = null } = asked
   const id = await insertRun(tx, options)
-  for await (const targets of targetsOf(tx, asked.sims)) await insertItems(tx, id, targets)
+  let touched = 0
+  for await (const targets of targetsOf(tx, asked.sims)) {
+    // Refused for good: none of them gets a ticket when its turn comes, beyond those expected.
+    const items = expect === null ? targets : await judgeTargets(tx, options, targets)
+    touched += items.filter(({ refusal }) => refusal === null).length
+    await insertItems(tx, id, items)
+  }
+  if (touched > (expect ?? touched))
+    throw new ServiceError(
+      'bulk_grown',
+      `expect: got ${expect}, but ${counted(touched, 'SIM')} would get a ticket now.`,
+    )
   await releaseBulkRun(tx, id)
   const run = await runOf(tx, id)
   await noteChange(tx, {
@@ -151,7 +169,7 @@ const noRun = (kind: RunKind, id: string) =>
  * The options that all tickets of a run share, checked against the type of the run.
  *
  * @throws ServiceError `invalid_request`, `pool_not_found`, `tariff_not_found`, `tariff_inactive`,
- *   `tariff_needs_pool`, `tariff_has_no_effect`
+ *   `tariff_needs_pool`, `tariff_has_no_effect`, `bulk_not_found`
  */
 async function optionsOf(tx: TenantTx, asked: BulkOrder): Promise<BulkOptions> {
   const { type, poolId = null, tariffId = null, tag = null, message = null } = asked
@@ -168,6 +186,7 @@ async function optionsOf(tx: TenantTx, asked: BulkOrder): Promise<BulkOptions> {
     throw new ServiceError('invalid_request', `${texts}.`, { errors: faults })
   }
   await checkAssignment(tx, { poolId, tariffId }, tariffId)
+  if ('run' in asked.sims) await mustExist(tx, 'tickets', asked.sims.run.id)
   return { type, poolId, tariffId, tag, message }
 }
 

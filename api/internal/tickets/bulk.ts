@@ -35,8 +35,8 @@ export const bulkTicketRoutes = [
     operationId: 'startBulkTickets',
     summary: 'Open a ticket on each of many SIMs; a dry run only shows accepted and refused SIMs',
     description:
-      'SIMs by id, by ICCID, by a filter, or as CSV with a column iccid or simId; for CSV the other fields go ' +
-      'into the query. At most 100,000. The SIMs are fixed at once; their tickets are opened after the answer, ' +
+      'SIMs by id, by ICCID, by a filter, of an earlier run, or as CSV with a column iccid or simId; for CSV the ' +
+      'other fields go into the query. At most 100,000. The SIMs are fixed at once; their tickets are opened after the answer, ' +
       'run after run. SIMs that cannot have the ticket are refused one by one.',
     problems: [
       'pool_not_found',
@@ -45,6 +45,8 @@ export const bulkTicketRoutes = [
       'tariff_needs_pool',
       'tariff_has_no_effect',
       'bulk_too_large',
+      'bulk_not_found',
+      'bulk_grown',
     ],
     also: { body: TERMS_OF_A_BULK_RUN },
     ...BULK_FILES,

@@ -12,6 +12,7 @@ import type {
   BulkItem,
   BulkItemQuery,
   BulkOutcome,
+  BulkPart,
   BulkRun,
   BulkRunDetail,
 } from '../../../domain/tickets/bulk.ts'
@@ -180,6 +181,14 @@ export async function pageOfItems(tx: TenantTx, bulkId: string, query: BulkItemQ
       outcome: outcome === 'opened' ? OUTCOMES[status ?? TicketStatus.Pending] : outcome,
     })),
   )
+}
+
+/** Ids of the SIMs whose tickets of a run ended so, in order. */
+export async function simsOfRun(tx: TenantTx, { id, outcome }: BulkPart): Promise<number[]> {
+  const status = outcome === 'complete' ? TicketStatus.Complete : TicketStatus.Failed
+  const { rows } = await sql<{ simId: number }>`
+    select sim_id as "simId" from tickets where bulk_id = ${id} and status = ${status} order by sim_id`.execute(tx.q)
+  return rows.map(({ simId }) => simId)
 }
 
 /** Reads SIMs of a batch after an index, in the order of the request. */

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openBulkTickets } from '../../../service/tickets/open-bulk-tickets.ts'
 import { inTenant } from '../../../store/tenancy.ts'
+import { endTicket, failTicket } from '../../service/harness.ts'
 import { anIccid, aPool, aSim, aTariff, provisioned, type Tenant, times, useHarness } from '../harness.ts'
 
 const harness = useHarness()
@@ -260,6 +261,59 @@ describe('POST /internal/bulk-tickets', () => {
     expect(answer.status).toBe(200)
     expect(await rowsOf(harness.tenant, 'bulk_runs')).toBe(before)
   })
+})
+
+describe('POST /internal/bulk-tickets with a number expected', () => {
+  test('opens no more tickets, now or when their turn comes', async () => {
+    const poolId = await aPool(harness.tenant)
+    const [first, second, third] = await someSuspended(harness.tenant, 3, { poolId })
+    const open = await harness.tenant.inside('POST', '/internal/tickets/activate', { simId: third?.id })
+    const ask = (expect: number) =>
+      harness.tenant.inside('POST', PATH, { type: 'activate', sims: { filter: { poolId } }, expect })
+    const before = await everything(harness.tenant)
+
+    expect(await ask(1)).toMatchObject({ status: 409, body: { code: 'bulk_grown' } })
+    expect(await everything(harness.tenant)).toEqual(before)
+    const run = await ask(2)
+    await harness.tenant.inside('DELETE', `/internal/tickets/${open.body.id}`)
+    await work(harness.tenant)
+    expect(run).toMatchObject({ status: 202, body: { total: 3, refused: 1, counts: { waiting: 2 } } })
+    expect((await itemsOf(harness.tenant, run.body.id)).map((item: any) => [item.simId, item.outcome])).toEqual([
+      [first?.id, 'pending'],
+      [second?.id, 'pending'],
+      [third?.id, 'refused'],
+    ])
+  })
+
+  test('takes it from the query of a CSV, and no wrong one', async () => {
+    const [sim] = await someSuspended(harness.tenant, 1)
+    const csv = `simId\n${sim?.id}\n`
+    const statuses = ['0', '1', '-1', 'x'].map(async (expect) => {
+      const url = `${PATH}?type=activate&expect=${expect}`
+      return (await harness.tenant.inside('POST', url, csv, CSV)).status
+    })
+
+    expect(await Promise.all(statuses)).toEqual([409, 202, 400, 400])
+  })
+})
+
+test('the SIMs of a run are those of an earlier one, by outcome', async () => {
+  const sims = await someSuspended(harness.tenant, 3)
+  const ids = sims.map((sim) => sim.id)
+  const { id } = await started(harness.tenant, { type: 'activate', sims: { ids: ids.toReversed() } })
+  await work(harness.tenant)
+  for (const { simId, ticketId } of (await itemsOf(harness.tenant, id)).slice(0, 2))
+    await inTenant(harness.store, harness.tenant.id, (tx) =>
+      simId === ids[2] ? failTicket(tx, ticketId, { code: 'x', text: 'x' }) : endTicket(tx, simId, ticketId),
+    )
+  const ask = (outcome: string, run = id, tenant = harness.tenant) =>
+    tenant.inside('POST', PATH, { type: 'suspend', sims: { run: { id: run, outcome } }, dryRun: true })
+
+  expect((await ask('complete')).body).toMatchObject({ total: 1, touched: { sims: [{ simId: ids[1] }] } })
+  expect((await ask('failed')).body).toMatchObject({ total: 1, refused: { sims: [{ simId: ids[2] }] } })
+  expect(await ask('complete', id, harness.other)).toMatchObject({ status: 404, body: { code: 'bulk_not_found' } })
+  expect(await ask('complete', crypto.randomUUID())).toMatchObject({ status: 404 })
+  expect(await ask('waiting')).toMatchObject({ status: 400 })
 })
 
 describe('a bulk run', () => {

@@ -271,6 +271,9 @@ export const HOT: Readonly<Record<string, Work>> = {
     await openBulkTickets(harness.store, async () => undefined, tenant.id)
     await execute(estate)
     await get(estate, `/internal/bulk-tickets/${id}`, 'inside')
+    const again = { type: 'activate', sims: { run: { id, outcome: 'complete' } } }
+    const { touched } = await send(estate, 'inside', 'POST', '/internal/bulk-tickets?dryRun=true', again)
+    if (touched.count !== FEW) throw new Error(`touched ${touched.count} of ${FEW} SIMs`)
   },
   'a batch of SIMs to provision': async (estate) => {
     const sims = Array.from({ length: FEW }, (_, n) => ({ simId: estate.firstSim + n }))
