@@ -10,6 +10,7 @@ import { ServiceError } from '../domain/errors.ts'
 import type { Doors } from './calls.ts'
 import { isOwnRequest } from './own-request.ts'
 import { alertRoutes } from './pages/alerts/index.ts'
+import { bulkRoutes } from './pages/bulk/index.ts'
 import { decisionRoutes } from './pages/decisions/index.ts'
 import { enforcementRoutes } from './pages/enforcement/index.ts'
 import { estateRoutes } from './pages/estate.ts'
@@ -86,6 +87,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     enforcementRoutes(scope, options, clock)
     silenceRoutes(scope, options, clock)
     ticketRoutes(scope, options, clock)
+    bulkRoutes(scope, options, clock)
     scope.get('/*', async ({ url }) => {
       throw new ServiceError('not_found', `There is no page ${url.split('?')[0]}.`)
     })

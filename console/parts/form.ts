@@ -49,6 +49,7 @@ const objectPath = (id: TSchema) => Type.Object({ tenant: Type.String(), id })
 /** The parameters in the path of an object's page, by its noun: `/t/{tenant}/{noun}/{id}`, or without an id. */
 export const OBJECT_PATHS = {
   alerts: objectPath(Id('Alert')),
+  bulk: objectPath(Type.String({ format: 'uuid', description: 'Bulk run' })),
   decisions: objectPath(Id('Decision')),
   enforcement: Type.Object({ tenant: Type.String() }),
   pools: objectPath(Id('Pool')),
@@ -88,7 +89,9 @@ export interface Act<S, I extends ObjectId = number, A = unknown> {
 }
 
 const Asked = Type.Unsafe<Typed>({ type: 'object', additionalProperties: { type: 'string' } })
-const Sent = Type.Unsafe<Typed & { readonly key: string }>({
+/** Text of a form, with its key. */
+export type Sent = Typed & { readonly key: string }
+export const Sent = Type.Unsafe<Sent>({
   ...Asked,
   required: ['key'],
   properties: { key: { type: 'string', format: 'uuid', description: 'Key made with the form' } },
@@ -117,11 +120,11 @@ export function actRoutes<S, I extends ObjectId, A>(
       const { calls, tenant } = await callsFor(request, doors)
       const { params: named, query } = request
       const object = await act.read(calls, named.id, query)
-      const main = confirmPage(act, named, act.confirm(object, clock()), { key: randomUUID() })
+      const main = confirmPage(act, pathsOf(act, named), act.confirm(object, clock()), { key: randomUUID() })
       return sendConfirmation(reply, tenant, main)
     },
   )
-  app.post<{ Params: ObjectParams<I>; Body: Typed & { readonly key: string } }>(
+  app.post<{ Params: ObjectParams<I>; Body: Sent }>(
     path,
     { schema: { params, body: Sent } },
     async (request, reply) => {
@@ -135,7 +138,7 @@ export function actRoutes<S, I extends ObjectId, A>(
       } catch (thrown) {
         const error = asServiceError(thrown)
         setRefusal(error, request, reply)
-        const main = confirmPage(act, named, act.confirm(object, clock()), sentAgain(body, error), error)
+        const main = confirmPage(act, pathsOf(act, named), act.confirm(object, clock()), sentAgain(body, error), error)
         return sendConfirmation(reply, tenant, main)
       }
     },
@@ -143,11 +146,17 @@ export function actRoutes<S, I extends ObjectId, A>(
 }
 
 /** Fields of the form after a refusal. The key stays, so a repeat of an act that succeeded has no second effect. */
-const sentAgain = (body: Typed & { readonly key: string }, { code }: ServiceError) =>
+export const sentAgain = (body: Sent, { code }: ServiceError): Sent =>
   code === 'idempotency_key_reused' ? { ...body, key: randomUUID() } : body
 
 const objectUrl = ({ noun }: Pick<Act<never>, 'noun'>, { tenant, id }: ObjectParams<ObjectId>): string =>
   `/t/${encodeURIComponent(tenant)}/${noun}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`
+
+/** The object's page, and its form's. */
+function pathsOf(act: Pick<Act<never>, 'noun' | 'name'>, params: ObjectParams<ObjectId>): FormPaths {
+  const back = objectUrl(act, params)
+  return { back, action: `${back}/${act.name}` }
+}
 
 /** The refusal in words. The interface speaks of a key and a version that a person has not seen. */
 function refusalWords({ code, message }: ServiceError): Html {
@@ -155,17 +164,23 @@ function refusalWords({ code, message }: ServiceError): Html {
     return html`<strong>It was done already, with other words.</strong> Sent again, it is done once more.`
   if (code === 'precondition_failed')
     return html`<strong>It has changed in the meantime.</strong> Above is what it is now. Sent again, this takes its place.`
+  if (code === 'bulk_grown')
+    return html`<strong>More SIMs would be touched than the page had shown.</strong> Above is their number now.`
   return html`<strong>${ERRORS[code].status}: ${ERRORS[code].title}.</strong> ${message}`
 }
 
-function confirmPage(
-  act: Pick<Act<never>, 'noun' | 'name' | 'label' | 'icon' | 'tone'>,
-  params: ObjectParams<ObjectId>,
+interface FormPaths {
+  readonly back: string
+  readonly action: string
+}
+
+export function confirmPage(
+  act: Pick<Act<never>, 'label' | 'icon' | 'tone'>,
+  { back, action }: FormPaths,
   confirmation: Confirmation,
-  typed: Typed & { readonly key: string },
+  typed: Sent,
   fault?: ServiceError,
 ): Html {
-  const back = objectUrl(act, params)
   const cancel = html` <a class="button" href="${back}">${confirmation.back ?? 'Cancel'}</a>`
   const refusal = fault === undefined ? '' : notice('critical', 'critical', refusalWords(fault))
   return html`<div class="head">
@@ -174,12 +189,12 @@ function confirmPage(
 <h1>${confirmation.question}</h1>
 </div>
 </div>
-${actForm(act, back, confirmation, { typed, refusal, cancel, title: '', tone: act.tone ?? 'first' })}
+${actForm(act, action, confirmation, { typed, refusal, cancel, title: '', tone: act.tone ?? 'first' })}
 ${confirmation.below ?? ''}`
 }
 
 interface FormState {
-  readonly typed: Typed & { readonly key: string }
+  readonly typed: Sent
   readonly refusal: Html | ''
   readonly cancel: Html | ''
   /** Above the facts. */
@@ -188,13 +203,13 @@ interface FormState {
   readonly tone: 'first' | 'cut' | 'plain'
 }
 
-/** The form of an act, with all that is said before it. @param back path of the object */
+/** The form of an act, with all that is said before it. */
 const actForm = (
-  act: Pick<Act<never>, 'name' | 'label' | 'icon'>,
-  back: string,
+  act: Pick<Act<never>, 'label' | 'icon'>,
+  action: string,
   { facts: rows, warning, fields, isIdle, button = act.label }: Confirmation,
   { typed, refusal, cancel, title, tone }: FormState,
-): Html => html`<form class="act panel" method="post" action="${back}/${act.name}">
+): Html => html`<form class="act panel" method="post" action="${action}">
 ${title}
 ${warning === undefined ? '' : notice('warning', 'warning', warning)}
 ${facts(rows)}
@@ -206,7 +221,7 @@ ${refusal}
 
 /** The form of an act on the page of its object, under the act's name: a page of its own is for refusals. */
 export const choiceForm = <S>(act: Act<S>, back: string, confirmation: Confirmation): Html =>
-  actForm(act, back, confirmation, {
+  actForm(act, `${back}/${act.name}`, confirmation, {
     typed: { key: randomUUID() },
     refusal: '',
     cancel: '',

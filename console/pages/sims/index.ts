@@ -20,7 +20,8 @@ export function simRoutes(app: FastifyInstance, doors: Doors, clock: () => numbe
     { schema: { querystring: SimsQuery } },
     async (request, reply) => {
       const { calls, tenant } = await callsFor(request, doors)
-      const main = await simsPage(calls, tenant, request.query, clock())
+      const isOperator = request.session?.tenantId === null
+      const main = await simsPage(calls, tenant, request.query, { now: clock(), isOperator })
       return sendPage(reply, { title: 'SIMs', main, tenant, current: 'sims' })
     },
   )

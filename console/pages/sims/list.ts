@@ -11,6 +11,7 @@ import { ANY, choices, choicesOf, isUnfiltered, nextCursor, pager } from '../../
 import { ago, meter, statusBadge } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { type PoolName, readPoolNames } from '../../pools.ts'
+import { bulkForm, tickOf } from '../bulk/marks.ts'
 import { poolLink } from '../pools/marks.ts'
 import { actsOn } from './acts.ts'
 import { nameCell, usedCell } from './marks.ts'
@@ -21,14 +22,21 @@ export type SimsQuery = Static<typeof SimsQuery>
 
 const MOST_ROWS = 50
 
-export async function simsPage(calls: Calls, tenant: PageTenant, query: SimsQuery, now: number): Promise<Html> {
+interface Seen {
+  readonly now: number
+  /** Others may not act on many at once. */
+  readonly isOperator: boolean
+}
+
+export async function simsPage(calls: Calls, tenant: PageTenant, query: SimsQuery, seen: Seen): Promise<Html> {
   const listing = calls.outside.GET('/api/sims', { params: { query: { ...query, pageSize: MOST_ROWS } } })
   const [{ data: sims, pagination }, pools] = await Promise.all([mustAnswer(listing), readPoolNames(calls)])
   const next = nextCursor((await listing).response)
   const path = `/t/${tenant.id}/sims`
+  const rows = table(tenant.id, sims, new Map(pools.map(({ id, name }) => [id, name])), seen)
   return html`<div class="head"><h1>SIMs</h1></div>
 ${filters(path, query, pools, pagination.totalItems)}
-${sims.length === 0 ? empty(query) : table(tenant.id, sims, new Map(pools.map(({ id, name }) => [id, name])), now)}
+${sims.length === 0 ? empty(query) : seen.isOperator ? bulkForm(`/t/${tenant.id}/bulk/new`, query, pagination.totalItems, rows) : rows}
 ${pager(path, query, next)}`
 }
 
@@ -46,7 +54,12 @@ const empty = (query: SimsQuery): Html =>
     ? html`<p class="empty">No SIM yet. <code>simherd sims import</code> brings them in.</p>`
     : html`<p class="empty">No SIM matches.</p>`
 
-const table = (tenantId: string, sims: readonly Sim[], pools: ReadonlyMap<number, string>, now: number): Html => html`
+const table = (
+  tenantId: string,
+  sims: readonly Sim[],
+  pools: ReadonlyMap<number, string>,
+  { now, isOperator }: Seen,
+): Html => html`
 <div class="panel"><table>
 <thead><tr><th scope="col">SIM</th><th scope="col">Status</th><th scope="col" class="wide bars">Usage</th><th scope="col" class="number">Used</th><th scope="col" class="wider">Pool</th><th scope="col" class="wider number">Seen</th></tr></thead>
 <tbody>
@@ -54,7 +67,7 @@ ${sims.map((sim) => {
   const { id, tag, iccid, usageMB, limitMB, poolId } = sim
   const path = `/t/${tenantId}/sims`
   return html`<tr id="sim-${id}">
-${nameCell(path, sim)}
+${nameCell(path, sim, isOperator ? tickOf(sim) : '')}
 <td>${statusBadge(sim.status)}${actsOn(sim).map(({ name, label }) => html`<small><a href="${path}/${id}/${name}">${label}… <span class="hidden">${tag || iccid}</span></a></small>`)}</td>
 <td class="wide">${meter(usageMB, limitMB)}</td>
 ${usedCell(sim)}

@@ -4,9 +4,13 @@ import { ofLimit, percent } from '../../../domain/quantity.ts'
 import type { SimSummary } from '../../../domain/sims/sim.ts'
 import type { Html } from '../../parts/html.ts'
 
-/** The first cell of its row. @param path of the SIMs */
-export const nameCell = (path: string, { id, tag, iccid }: Pick<SimSummary, 'id' | 'tag' | 'iccid'>): Html =>
-  html`<th scope="row"><a href="${path}/${id}"><bdi>${tag || iccid}</bdi></a>${tag === '' ? '' : html`<small>${iccid}</small>`}</th>`
+/** The first cell of its row. @param path of the SIMs @param tick its box */
+export const nameCell = (
+  path: string,
+  { id, tag, iccid }: Pick<SimSummary, 'id' | 'tag' | 'iccid'>,
+  tick: Html | '' = '',
+): Html =>
+  html`<th scope="row">${tick}<a href="${path}/${id}"><bdi>${tag || iccid}</bdi></a>${tag === '' ? '' : html`<small>${iccid}</small>`}</th>`
 
 export const usedCell = ({
   usageMB,

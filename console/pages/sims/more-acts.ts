@@ -5,8 +5,7 @@ import type { Sim } from '../../../domain/sims/sim.ts'
 import type { Calls } from '../../calls.ts'
 import { type Act, numberField, readNumber, textField } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
-import { choices } from '../../parts/list.ts'
-import { type PoolName, readPoolNames } from '../../pools.ts'
+import { type PoolName, poolField, readPoolNames } from '../../pools.ts'
 import { thresholdWords } from './marks.ts'
 import { type ActedOn, readSim, simAct } from './sim-act.ts'
 
@@ -137,11 +136,7 @@ export const MOVE: Act<ActedOn & { readonly pools: readonly PoolName[] }> = {
   },
   confirm: (found, now) => ({
     ...moveAnywhere.confirm(found, now),
-    fields: (typed) =>
-      choices({ name: 'poolId', label: 'Pool', value: typed['poolId'] }, [
-        ['', 'Choose a pool'],
-        ...found.pools.map(({ id, name }) => [id, name] as const),
-      ]),
+    fields: (typed) => poolField(found.pools, typed),
   }),
 }
 

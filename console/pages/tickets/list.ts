@@ -24,6 +24,7 @@ export async function ticketsPage(calls: Calls, tenant: PageTenant, query: Ticke
   const next = nextCursor((await listing).response)
   const path = `/t/${tenant.id}/tickets`
   return html`<div class="head"><div><h1>Tickets</h1>
+<p class="crumbs"><a href="/t/${tenant.id}/bulk">Bulk runs</a></p>
 ${query.simId === undefined ? '' : ofSim(tenant.id, query.simId, tickets[0], linkTo(path, { ...query, simId: undefined, cursor: undefined }))}
 </div></div>
 ${filters(path, query, pagination.totalItems)}
@@ -47,7 +48,7 @@ ${choices({ name: 'type', label: 'Type', value: query.type }, [ANY, ...choicesOf
 
 const empty = (query: TicketsQuery): Html =>
   isUnfiltered(query)
-    ? html`<p class="empty">No ticket yet. The page of a SIM opens one, <code>simherd tickets bulk</code> many.</p>`
+    ? html`<p class="empty">No ticket yet. The page of a SIM opens one, their list many.</p>`
     : html`<p class="empty">No ticket matches.</p>`
 
 const table = (tenantId: string, tickets: readonly TicketDetail[], now: number): Html => html`

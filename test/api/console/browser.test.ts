@@ -35,6 +35,7 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
   let decisionPath: string
   let silencePath: string
   const ticketPaths: string[] = []
+  const bulkPaths: string[] = []
   beforeAll(async () => {
     axe = await readFile(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
     const poolId = await aPool(harness.tenant, { name: 'n'.repeat(50) })
@@ -64,6 +65,14 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
       const failure = { code: 'carrier_refused', text: 'x'.repeat(300), detail: 'y'.repeat(3000) }
       if (isFailed) await inTenant(harness.store, harness.tenant.id, (tx) => failTicket(tx, ticket, failure))
     }
+    const [ids, texts] = [{ ids: [id, 999_999_999] }, { message: 'z'.repeat(1600) }]
+    for (const ask of [{ type: 'suspend' }, { type: 'send-sms', ...texts }]) {
+      const run = (await harness.tenant.inside('POST', '/internal/bulk-tickets', { ...ask, sims: ids })).body.id
+      bulkPaths.push(`${tenant}/bulk/${run}`)
+    }
+    const types = ['suspend', 'send-sms', 'provision']
+    bulkPaths.push(`${tenant}/bulk`, `${bulkPaths[0]}/cancel`)
+    bulkPaths.push(...types.flatMap((type) => ['', '&all=true'].map((all) => `${tenant}/bulk/new?type=${type}${all}`)))
     const silence = { simId: id, lasts: 'P1D', reason: 'y'.repeat(500) }
     silencePath = `${tenant}/silences/${(await harness.tenant.inside('POST', '/internal/silences', silence)).body.id}`
   })
@@ -156,6 +165,7 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
       `/t/${harness.tenant.id}/tickets`,
       `/t/${harness.tenant.id}/tickets?simId=${simPath.split('/').at(-1)}&status=1`,
       ...ticketPaths,
+      ...bulkPaths,
       `${ticketPaths.at(-1)}/cancel`,
       `${alertPath}/acknowledge`,
       `${alertPath}/silence`,

@@ -66,6 +66,15 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
       Ticket: `${path}/tickets/${ticket}`,
       Cancel: `${path}/tickets/${ticket}/cancel`,
     })
+    const many = simIds.slice(0, 50)
+    const run = (await tenant.inside('POST', '/internal/bulk-tickets', { type: 'suspend', sims: { ids: many } })).body
+      .id
+    Object.assign(paths, {
+      Runs: `${path}/bulk`,
+      Run: `${path}/bulk/${run}`,
+      Ticked: `${path}/bulk/new?type=activate&${many.map((id) => `id=${id}`).join('&')}`,
+      Matching: `${path}/bulk/new?type=provision&all=true&poolId=${poolId}`,
+    })
   })
 
   test.each([
@@ -88,6 +97,10 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
     'Tickets',
     'Ticket',
     'Cancel',
+    'Runs',
+    'Run',
+    'Ticked',
+    'Matching',
   ])('%s', async (name) => {
     const browser = await pages.signedIn(harness.operatorKey)
     const spies = [harness.outside, harness.inside].map((listener) => vi.spyOn(listener, 'inject'))

@@ -82,6 +82,23 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     expect(await stateOf()).toEqual(before)
   })
 
+  test('keeps ticks, whatever rows come in', async () => {
+    const ticked = await times(2, () => aSim(harness.tenant, { tag: 'tick' }))
+    const page = await openPage(`${tenant}/sims?search=tick&status=0`)
+    for (const { id } of ticked) await page.locator(`#sim-${id} input`).check()
+    await page.getByLabel('that match').check()
+    await page.locator(`#sim-${ticked[0]?.id} input`).uncheck()
+    await page.mouse.move(0, 0)
+    await aSim(harness.tenant, { tag: 'tick' })
+    await refresh(page)
+    await page.getByText('or all 3 that match').waitFor()
+    const boxes = await page.evaluate(`[...document.querySelectorAll('main input:checked')].map(({ value }) => value)`)
+    await page.getByRole('button', { name: 'Suspend' }).click()
+
+    expect(boxes).toEqual(['true', String(ticked[1]?.id)])
+    expect(await page.locator('h1').textContent()).toBe('No SIM would be suspended')
+  })
+
   test('lets new rows wait while the pointer is on the list', async () => {
     const page = await openPage(`${tenant}/sims?search=row&status=0`)
     await aSim(harness.tenant, { tag: 'row one' })
