@@ -78,6 +78,7 @@ export const TicketDetail = objectWithExample(
     ),
     finishedAt: nullable(Instant('Time when the ticket ended; null: open')),
     cause: Cause,
+    bulkId: nullable(Type.String({ format: 'uuid', description: 'The bulk run that opened it; null: none' })),
     withdrawnBy: nullable(
       Type.String({ description: 'The workflow that cancelled the ticket; null: a person, or not cancelled' }),
     ),
@@ -94,6 +95,7 @@ export const TicketDetail = objectWithExample(
     failureDetail: 'The carrier could not do it now (503): maintenance: until noon',
     finishedAt: '2026-11-20T12:41:09.000Z',
     cause: { by: 'user' },
+    bulkId: null,
     withdrawnBy: null,
   },
 )

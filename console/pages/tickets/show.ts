@@ -83,6 +83,9 @@ const identityOf = (tenantId: string, ticket: TicketDetail, target: Facts): Fact
   ['ICCID', grouped(ticket.iccid)],
   ['Asked by', causeWords(tenantId, ticket.cause)],
   ...reasonOf(ticket.cause),
+  ...(ticket.bulkId === null
+    ? []
+    : [['Bulk run', html`<a href="/t/${tenantId}/bulk/${ticket.bulkId}">With other SIMs</a>`] as const]),
   ['Id', ticket.id],
 ]
 

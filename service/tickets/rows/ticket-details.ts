@@ -12,6 +12,7 @@ import { columns, type TicketRecord, toTicket } from './tickets.ts'
 interface Row extends TicketRecord {
   /** Its place in lists. */
   readonly seq: number
+  readonly bulkId: string | null
   readonly iccid: string
   readonly simTag: string
 }
@@ -29,9 +30,11 @@ const toDetail = (row: Row): TicketDetail => ({
   failureDetail: row.failureDetail,
   finishedAt: row.finishedAt?.toISOString() ?? null,
   cause: row.cause,
+  bulkId: row.bulkId,
   withdrawnBy: row.withdrawnBy,
 })
 
+const own = sql`${columns}, seq, bulk_id as "bulkId"`
 const withSim = sql`t.*, s.iccid, s.tag as "simTag"`
 const sim = sql`
   cross join lateral (select iccid, tag from sims where tenant_id = ${mine} and id = t."simId" limit 1) s`
@@ -39,7 +42,7 @@ const sim = sql`
 /** Reads a ticket; undefined if there is none with this id. */
 export async function readTicket(tx: TenantTx, id: string): Promise<TicketDetail | undefined> {
   const { rows } = await sql<Row>`
-    select ${withSim} from (select ${columns}, seq from tickets where id = ${id}) t ${sim}`.execute(tx.q)
+    select ${withSim} from (select ${own} from tickets where id = ${id}) t ${sim}`.execute(tx.q)
   return rows.map(toDetail)[0]
 }
 
@@ -96,7 +99,7 @@ async function readTickets(
       left join lateral (
         select ${withSim} from (select seq from looked where fits order by seq desc limit ${most}) p
          cross join lateral (
-           select ${columns}, seq from tickets where tenant_id = ${mine} and seq = p.seq limit 1) t ${sim}) found on true
+           select ${own} from tickets where tenant_id = ${mine} and seq = p.seq limit 1) t ${sim}) found on true
      order by found.seq desc`.execute(tx.q)
   const [first] = rows
   const { looked, fitting, last } = first ?? { looked: 0, fitting: 0, last: 0 }

@@ -96,6 +96,7 @@ describe('internal tickets', () => {
       simId,
       iccid,
       tag: '',
+      bulkId: null,
       withdrawnBy: null,
       type: 2,
       status: 0,
