@@ -91,7 +91,15 @@ export async function newPage(calls: Calls, tenantId: string, shown: NewPage): P
     of: run === undefined ? 'SIMs' : 'Bulk run',
     question: `${words}?`,
     button: words,
-    facts: [...rows, ['Then', EFFECTS[type]], ['Taken back', takenBack(plan)]],
+    facts: [
+      ...rows,
+      ['Then', EFFECTS[type]],
+      // The run that suspended them took over what a rule had suspended before.
+      ...(run !== undefined && type === 'activate'
+        ? [['Also', 'Those that a rule had suspended before the run.'] as const]
+        : []),
+      ['Taken back', takenBack(plan)],
+    ],
     fields: (typed) => html`<input type="hidden" name="expect" value="${plan.touched.count}">
 ${type === 'provision' ? poolField(pools, typed) : ''}
 ${type === 'send-sms' ? textField({ name: 'message', label: 'Message', most: 1600 }, typed) : ''}`,

@@ -19,6 +19,7 @@ const OF_TENANTS = [
 const BY_WRITERS = /\/pools\/:id\/settings$|\/sims\/:id\/(suspend|activate|refresh|send-sms|move|take-out)$/
 const QUERIES: Readonly<Record<string, string>> = {
   '/t/:tenant/find': '?q=w',
+  '/t/:tenant/bulk/new': '?type=suspend&all=true',
   '/t/:tenant/enforcement/undo': '?rule=r&since=2026-11-01T00:00:00Z',
 }
 
@@ -71,6 +72,7 @@ beforeAll(async () => {
     alerts: (await tenant.inside('GET', `/internal/alerts?simId=${sim.id}`)).body.data[0].id,
     decisions: (await tenant.inside('POST', '/internal/enforcement/permits', permits)).body.holdId,
     tickets: (await tenant.ask('POST', '/api/tickets/refresh', { simId: sim.id })).body.id,
+    bulk: (await tenant.inside('POST', '/internal/bulk-tickets', { type: 'refresh', sims: { ids: [sim.id] } })).body.id,
     silences: (await tenant.inside('POST', '/internal/silences', { rule: 'r', lasts: 'P1D', reason: 'r' })).body.id,
   })
   // A form misses its key; a page takes no form.
@@ -89,6 +91,7 @@ const form = () => ({
   message: 'm',
   reason: 'r',
   lasts: 'PT1H',
+  expect: '1',
 })
 
 type Ask = (browser: Browser, url: string) => Promise<{ status: number }>
