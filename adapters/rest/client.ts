@@ -46,6 +46,10 @@ export function textIn(problem: unknown, name: 'code' | 'title' | 'detail'): str
   return typeof value === 'string' ? value : ''
 }
 
+/** The target of a link in the header `Link` of a response; undefined without one. Source: RFC 8288. */
+export const linkIn = ({ headers }: Response, rel: 'history' | 'next'): string | undefined =>
+  new RegExp(`<([^>]*)>; rel="${rel}"`).exec(headers.get('link') ?? '')?.[1]
+
 const Faults = Type.Object({
   errors: Type.Array(
     Type.Object({

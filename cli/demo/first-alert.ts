@@ -1,12 +1,12 @@
 /** The first alert of a SIM, from its log entry to its mail, its workflow and its reasons. */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { linkIn } from '../../adapters/rest/client.ts'
 import { LogLevel } from '../../domain/codes.ts'
 import type { Reporter } from '../reporter.ts'
 import { explained } from '../rules/explained.ts'
 import { responseOf } from '../service.ts'
 import { typed } from '../stack-file.ts'
-import { historyUrlOf } from '../workflows/show.ts'
 import { allOf } from './pages.ts'
 import type { Play } from './prepare.ts'
 
@@ -28,8 +28,8 @@ export async function showFirstAlert(play: Play, reporter: Reporter): Promise<vo
   if (page !== undefined) reporter.say(`its mail       ${page}`)
   for (const { id: workflowId } of workflows.slice(0, 1)) {
     const run = await internal.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } })
-    const history = historyUrlOf(run.response)
-    if (history !== null) reporter.say(`its workflow   ${history}`)
+    const history = linkIn(run.response, 'history')
+    if (history !== undefined) reporter.say(`its workflow   ${history}`)
   }
   const explain = `npx simherd rules explain --tenant ${progress.tenantId} --entry ${entryId}`
   reporter.say(`why            ${typed(dataDir, explain)}`)

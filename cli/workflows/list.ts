@@ -2,6 +2,7 @@
 
 import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { WorkflowType } from '../../domain/temporal/ids.ts'
+import { wordOf } from '../../domain/workflows/run-view.ts'
 import type { RunStatus } from '../../domain/workflows/workflow.ts'
 import { forTenant } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
@@ -10,7 +11,6 @@ import { type OutputFlags, printAnswer } from '../output.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import { type RunInfo } from './ask.ts'
-import { wordOf } from './run-text.ts'
 
 interface ListFlags extends TenantFlags, OutputFlags {
   readonly type?: WorkflowType

@@ -1,22 +1,8 @@
 /** The progress that a run reports, in one line. */
-import { Type } from 'typebox'
-import { Value } from 'typebox/value'
+import { type Figures, figuresOf, stepFiguresOf, viewOf, wordOf } from '../../domain/workflows/run-view.ts'
 import { at } from '../instant.ts'
 import type { RunInfo } from './ask.ts'
-import { viewOf, waitLine, wordOf } from './run-text.ts'
-
-/** The counts of a run, or of one of its steps. */
-const Figures = Type.Object({
-  left: Type.Integer(),
-  ratePerSecond: Type.Optional(Type.Number()),
-  estimatedEndAt: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-  done: Type.Optional(Type.Integer()),
-  failed: Type.Optional(Type.Integer()),
-  counts: Type.Optional(Type.Record(Type.String(), Type.Integer())),
-})
-type Figures = Type.Static<typeof Figures>
-/** A month end counts each of its steps. */
-const BySteps = Type.Object({ step: Type.String(), progress: Type.Record(Type.String(), Figures) })
+import { waitLine } from './run-text.ts'
 
 const figure = new Intl.NumberFormat('en-US')
 
@@ -47,12 +33,14 @@ function textOf(figures: Figures): Progress {
  * counted.
  */
 function progressText(state: unknown): Progress | null {
-  if (Value.Check(Figures, state)) return textOf(state)
-  if (!Value.Check(BySteps, state)) return null
-  const now = state.progress[state.step]
+  const figures = figuresOf(state)
+  if (figures !== null) return textOf(figures)
+  const steps = stepFiguresOf(state)
+  if (steps === null) return null
+  const now = steps.progress[steps.step]
   if (now !== undefined) return textOf(now)
   // Between steps that count, and at the end: all steps that had something to do.
-  const counts = Object.entries(state.progress)
+  const counts = Object.entries(steps.progress)
     .filter(([, { done = 0, failed = 0, left }]) => done + failed + left > 0)
     .map(([step, figures]) => `${step} ${countsText(figures)}`)
   return counts.length === 0 ? null : { counts: counts.join('; '), rate: null }

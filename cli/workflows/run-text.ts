@@ -1,29 +1,17 @@
 /** A workflow's run as lines for the terminal. Times are in UTC. */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { Fields, viewOf, wordOf } from '../../domain/workflows/run-view.ts'
 import { at } from '../instant.ts'
 import { span } from '../reporter.ts'
 import { table } from '../table.ts'
 import type { Pending, RunInfo } from './ask.ts'
 
-const Text = Type.Union([Type.String(), Type.Null()])
-/** The fields that the state of every workflow has. Source: domain/temporal/timeline.ts. */
-const View = Type.Object({
-  steps: Type.Array(Type.Object({ step: Type.String(), at: Type.String(), outcome: Type.String(), ticketId: Text })),
-  waitsFor: Type.Union([Type.Object({ what: Type.String(), until: Text, why: Type.String() }), Type.Null()]),
-})
-const Fields = Type.Record(Type.String(), Type.Unknown())
-const Outcome = Type.Object({ outcome: Type.String() })
 const Subject = Type.Object({
   simId: Type.Optional(Type.Integer()),
   poolId: Type.Optional(Type.Integer()),
   cycleKey: Type.Optional(Type.String()),
 })
-
-export const viewOf = (state: unknown) => (Value.Check(View, state) ? state : null)
-/** The outcome of a run, in one word. Null while it runs, and for types without outcomes. */
-export const outcomeOf = ({ result }: Pick<RunInfo, 'result'>): string | null =>
-  Value.Check(Outcome, result) ? result.outcome : null
 
 /** The subject of a run: `SIM 7`, `pool 3, cycle 2026-11`. */
 function subjectOf({ input }: Pick<RunInfo, 'input'>): string {
@@ -34,14 +22,6 @@ function subjectOf({ input }: Pick<RunInfo, 'input'>): string {
     ...(poolId === undefined ? [] : [`pool ${poolId}`]),
     ...(cycleKey === undefined ? [] : [`cycle ${cycleKey}`]),
   ].join(', ')
-}
-
-/** The word that describes a run: its outcome, else its phase or step. */
-export function wordOf(run: Pick<RunInfo, 'state' | 'result'>): string {
-  const { state } = run
-  if (typeof state === 'string') return state
-  const own = Value.Check(Fields, state) ? (state['phase'] ?? state['step']) : undefined
-  return outcomeOf(run) ?? (typeof own === 'string' ? own : '')
 }
 
 function valueText(value: unknown): string {

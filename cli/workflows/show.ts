@@ -1,5 +1,6 @@
 /** `simherd workflows show <id>` */
 
+import { linkIn } from '../../adapters/rest/client.ts'
 import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askService } from '../ask-service.ts'
@@ -12,19 +13,13 @@ interface ShowFlags extends OutputFlags {
   readonly tenant?: string
 }
 
-const HISTORY_LINK = /<([^>]+)>; rel="history"/
-
-/** Address of a run's page in Temporal's web interface, as the service answers it; null without one. */
-export const historyUrlOf = ({ headers }: Response): string | null =>
-  HISTORY_LINK.exec(headers.get('link') ?? '')?.[1] ?? null
-
 /** Prints a workflow: its state, finished steps, waits, and failing activities. */
 export async function showWorkflow(settings: Settings, workflowId: string, flags: ShowFlags): Promise<void> {
   await askService({ settings, tenantId: tenantOf(workflowId, flags.tenant) }, async (service) => {
     const answered = await service.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } })
     const run = await responseOf(Promise.resolve(answered))
     const pending = run.status === 'running' ? await askPending(service, workflowId) : undefined
-    const historyUrl = historyUrlOf(answered.response)
+    const historyUrl = linkIn(answered.response, 'history') ?? null
     printAnswer(flags, { ...run, pending: pending ?? null, historyUrl }, () =>
       runLines(run, { historyUrl, ...dropUndefined({ pending }) }),
     )

@@ -1,8 +1,8 @@
 /** `simherd workflows watch <id>`, and following a run that another command has started. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { InternalClient } from '../../adapters/rest/client.ts'
+import { hasFailed, outcomeOf } from '../../domain/workflows/run-view.ts'
 import type { Settings } from '../../process/settings.ts'
-import { hasFailed } from '../../service/workflows/retry-of.ts'
 import { askService } from '../ask-service.ts'
 import { CommandFailure } from '../failures.ts'
 import { isJson, type OutputFlags, printAnswer } from '../output.ts'
@@ -10,7 +10,7 @@ import { ProblemResponse } from '../service.ts'
 import { askRun, type RunInfo, tenantOf } from './ask.ts'
 import { liveLine, type Output } from './live-line.ts'
 import { standOf } from './progress.ts'
-import { outcomeOf, runLines } from './run-text.ts'
+import { runLines } from './run-text.ts'
 
 /** Each poll makes a worker run a query. So every second for two minutes, then every five seconds. */
 const LOOK_FIRST_MS = 1000

@@ -1,5 +1,6 @@
 /** Lists: filters and pages in the URL, so that a list is a link. */
 import { html } from 'hono/html'
+import { linkIn } from '../../adapters/rest/client.ts'
 import type { Html } from './html.ts'
 
 /** Filters of a list, and its cursor. */
@@ -7,8 +8,7 @@ export type ListQuery = Readonly<Record<string, string | number | boolean | unde
 
 /** The cursor of the next part, from the `Link` header. */
 export function nextCursor(response: Response): string | undefined {
-  const url = /<([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
-  return new URLSearchParams(url?.split('?')[1] ?? '').get('cursor') ?? undefined
+  return new URLSearchParams(linkIn(response, 'next')?.split('?')[1] ?? '').get('cursor') ?? undefined
 }
 
 /** The list's path with its filters, at a cursor or from the beginning. */
