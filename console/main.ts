@@ -21,6 +21,7 @@ import { doorRoutes } from './pages/sign-in.ts'
 import { silenceRoutes } from './pages/silences/index.ts'
 import { simRoutes } from './pages/sims/index.ts'
 import { ticketRoutes } from './pages/tickets/index.ts'
+import { workflowRoutes } from './pages/workflows/index.ts'
 import { assetRoutes } from './parts/asset.ts'
 import { sendFailure } from './parts/failure.ts'
 import { pulseRoutes } from './pulse.ts'
@@ -88,6 +89,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     silenceRoutes(scope, options, clock)
     ticketRoutes(scope, options, clock)
     bulkRoutes(scope, options, clock)
+    workflowRoutes(scope, options, clock)
     scope.get('/*', async ({ url }) => {
       throw new ServiceError('not_found', `There is no page ${url.split('?')[0]}.`)
     })

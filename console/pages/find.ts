@@ -63,7 +63,7 @@ const KINDS: Readonly<Record<FoundObject['kind'], { icon: IconName; words: strin
   pool: { icon: 'pool', words: 'Pool', pages: 'pools' },
   ticket: { icon: 'ticket', words: 'Ticket', pages: 'tickets' },
   order: { icon: 'order', words: 'Order', pages: null },
-  workflow: { icon: 'workflow', words: 'Workflow', pages: null },
+  workflow: { icon: 'workflow', words: 'Workflow', pages: 'workflows' },
 }
 
 /** Path of its page; undefined without one. */

@@ -56,6 +56,7 @@ export const OBJECT_PATHS = {
   silences: objectPath(Id('Silence')),
   sims: objectPath(Id('SIM')),
   tickets: objectPath(Type.String({ format: 'uuid', description: 'Ticket' })),
+  workflows: objectPath(Type.String({ pattern: '^[a-z-]+:', maxLength: 300, description: 'Workflow' })),
 }
 /** Undefined: a tenant has one object of the noun. */
 type ObjectId = number | string | undefined

@@ -38,16 +38,15 @@ export const notice = (tone: 'good' | 'warning' | 'critical', name: IconName, wo
 <p class="notice ${tone}" role="${tone === 'critical' ? 'alert' : 'status'}">${icon(name)} <span>${words}</span></p>`
 
 /**
- * Usage against a limit, in MB: a bar of 100 units. Beyond the limit, the bar is the usage, and a stroke the limit.
- *
- * @param words of a part of another whole
+ * Usage against a limit, in MB, or as the label says: a bar of 100 units. Beyond the limit, the bar is the usage, and a
+ * stroke the limit.
  */
-export function meter(usedMB: number, limitMB: number, words = ofLimit(usedMB, limitMB)): Html {
+export function meter(usedMB: number, limitMB: number, label = ofLimit(usedMB, limitMB)): Html {
   const whole = Math.max(usedMB, limitMB)
   const share = (mb: number) => (whole === 0 ? 0 : Math.round((mb / whole) * 1000) / 10)
   const within = share(Math.min(usedMB, limitMB))
   const over = usedMB > limitMB ? 100 - within : 0
-  return html`<svg class="meter" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="${words}">
+  return html`<svg class="meter" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="${label}">
 <rect class="track" width="100" height="8"/>
 <rect class="used" width="${within}" height="8"/>
 ${over === 0 ? '' : html`<rect class="over" x="${within}" width="${over}" height="8"/>`}

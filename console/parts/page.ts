@@ -91,6 +91,7 @@ const PAGES = [
   { path: 'enforcement', name: 'Enforcement', icon: 'enforcement', isForOperators: true },
   { path: 'silences', name: 'Silences', icon: 'silence', isForOperators: true },
   { path: 'tickets', name: 'Tickets', icon: 'ticket', isForOperators: true },
+  { path: 'workflows', name: 'Workflows', icon: 'workflow', isForOperators: true },
 ] as const
 
 const navigation = ({ id }: PageTenant, isOperator: boolean, current?: string): Html => html`<details class="menu">

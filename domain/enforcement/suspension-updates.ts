@@ -38,7 +38,7 @@ export function takeUpdate(run: SuspensionDraft, update: SuspensionUpdate): void
 }
 
 /** The phase after a resume, and its meaning, by the phase before. */
-const RESUMED = {
+export const RESUMED = {
   idle: ['idle', 'it is not suspended in this cycle'],
   grace: ['idle', 'its grace ends, and it is not suspended in this cycle'],
   held: ['idle', 'what the guard holds is dropped, and it is not suspended in this cycle'],

@@ -25,6 +25,7 @@ import {
 } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { poolLink } from '../pools/marks.ts'
+import { workflowLink } from '../workflows/marks.ts'
 import { actsOn, silenceWords } from './acts.ts'
 import { acknowledger, phaseBadge, subjectLink } from './marks.ts'
 
@@ -163,7 +164,7 @@ function nextList(alert: AlertDetail, decisions: readonly Decision[]): Html {
 
 function did(tenantId: string, { suspension, episodes }: AlertDetail, now: number): Html {
   const rows = [
-    ...(suspension === null ? [] : [suspensionLine(suspension, now)]),
+    ...(suspension === null ? [] : [suspensionLine(tenantId, suspension, now)]),
     ...(episodes[0] === undefined ? [] : followedLines(tenantId, episodes[0].followed, now)),
   ]
   return rows.length === 0
@@ -171,11 +172,15 @@ function did(tenantId: string, { suspension, episodes }: AlertDetail, now: numbe
     : html`<ul class="log">${rows}</ul>`
 }
 
-const suspensionLine = ({ openedAt, until, workflowId }: NonNullable<AlertDetail['suspension']>, now: number): Html => {
+const suspensionLine = (
+  tenantId: string,
+  { openedAt, until, workflowId }: NonNullable<AlertDetail['suspension']>,
+  now: number,
+): Html => {
   const end = until === 'renewal' ? 'until the next billing cycle' : 'until a person acts'
   return line(
     'suspended',
-    html`<strong>Suspended the SIM</strong>, ${end}${workflowId === null ? '' : html`<small>${workflowId}</small>`}`,
+    html`<strong>Suspended the SIM</strong>, ${end}${workflowId === null ? '' : html`<small>${workflowLink(tenantId, workflowId, workflowId)}</small>`}`,
     ago(openedAt, now),
   )
 }
@@ -193,7 +198,9 @@ const followedLines = (tenantId: string, { mails, tickets, workflows, holds }: C
       html`<a href="/t/${tenantId}/tickets/${id}">${type} ticket</a> of <a href="/t/${tenantId}/sims/${simId}">SIM ${simId}</a>: ${status}<small>${id}</small>`,
     ),
   ),
-  ...workflows.map(({ id, state, at }) => line('workflow', html`Workflow ${state}<small>${id}</small>`, ago(at, now))),
+  ...workflows.map(({ id, state, at }) =>
+    line('workflow', html`${workflowLink(tenantId, id, 'Workflow')} ${state}<small>${id}</small>`, ago(at, now)),
+  ),
   ...mails.map(({ recipient, status, at }) =>
     line(
       'mail',

@@ -60,7 +60,7 @@ ${panelOf({ title: 'Log', id: 'log', note: 'newest first' }, log, ({ data }) => 
 </div>
 <div>
 ${thisCycle(pool, sims)}
-${panel({ title: 'Settings', id: 'settings' }, facts(settingsOf(pool, enforcement)))}
+${panel({ title: 'Settings', id: 'settings' }, facts(settingsOf(tenant.id, pool, enforcement)))}
 </div>
 </div>`
 }
@@ -104,13 +104,21 @@ const thisCycle = (pool: Pool, sims: string): Html => {
   ])
 }
 
-const settingsOf = (pool: Pool, enforcement: Part<EnforcementSettings>): (readonly [string, Html | string])[] => [
+const settingsOf = (
+  tenantId: string,
+  pool: Pool,
+  enforcement: Part<EnforcementSettings>,
+): (readonly [string, Html | string])[] => [
   ['Tariff', html`<bdi>${pool.tariff.displayName}</bdi>, ${labelOf(TariffType, pool.tariff.type)}`],
   ['Capacity', pool.tariff.type === TariffType.Standard ? 'none: each SIM has its own limit' : 'shared by its SIMs'],
   ['Watchdog', MODE_WORDS[pool.watchdogMode]],
   ...(enforcement === null ? [] : [['Enforcement', enforcementWords(enforcement)] as const]),
   ['Warns at', thresholdWords(pool)],
   ['Burn rate', burnRateWords(pool)],
+  // The same keys may see both.
+  ...(enforcement === null
+    ? []
+    : [['Workflows', html`<a href="/t/${tenantId}/workflows?poolId=${pool.id}">All of this pool</a>`] as const]),
 ]
 
 function enforcementWords(enforcement: NonNullable<Part<EnforcementSettings>>): Html | string {

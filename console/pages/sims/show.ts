@@ -16,6 +16,7 @@ import { ruleTable } from '../../parts/rules.ts'
 import { readCycleUsage, usageChart } from '../../parts/usage.ts'
 import { alertList } from '../alerts/marks.ts'
 import { poolLink } from '../pools/marks.ts'
+import { workflowLink } from '../workflows/marks.ts'
 import { actsOn } from './acts.ts'
 import { thresholdWords } from './marks.ts'
 import { moreActsOn, queuedWords } from './more-acts.ts'
@@ -51,7 +52,7 @@ ${sim.tag === '' ? '' : html`<p class="lead">${grouped(sim.iccid)}</p>`}
 ${actLinks(`/t/${tenant.id}/sims/${sim.id}`, actsOn(sim))}
 </div>
 ${said}
-${suspension(enforcement, now, cycle?.endsAt)}
+${suspension(tenant.id, enforcement, now, cycle?.endsAt)}
 <div class="columns">
 <div>
 ${panelOf({ title: 'Alerts', id: 'alerts', note: 'not ended' }, alerts, ({ data }) => alertList(tenant.id, data, now))}
@@ -62,22 +63,27 @@ ${panelOf({ title: 'Log', id: 'log', note: 'newest first' }, log, ({ data }) => 
 <div>
 ${thisCycle(sim)}
 ${panel({ title: 'Identity', id: 'identity' }, facts([...identityOf(sim, { pool: poolWords, isSpared, now }), ['Tickets', ticketWords(tenant.id, sim, isOperator)]]))}
-${more.length === 0 && !isOperator ? '' : panel({ title: 'More', id: 'more' }, moreLines(`/t/${tenant.id}/sims/${sim.id}`, more, isOperator))}
+${more.length === 0 && !isOperator ? '' : panel({ title: 'More', id: 'more' }, moreLines(tenant.id, sim.id, more, isOperator))}
 </div>
 </div>`
 }
 
-const moreLines = (
-  path: string,
-  acts: ReturnType<typeof moreActsOn>,
-  isOperator: boolean,
-): Html => html`<ul class="log">
+function moreLines(tenantId: string, id: number, acts: ReturnType<typeof moreActsOn>, isOperator: boolean): Html {
+  const path = `/t/${tenantId}/sims/${id}`
+  return html`<ul class="log">
 ${isOperator ? logRow(icon('history'), html`<a href="${path}/history">History</a>`) : ''}
+${isOperator ? logRow(icon('workflow'), html`<a href="/t/${tenantId}/workflows?simId=${id}">Workflows of this SIM</a>`) : ''}
 ${acts.map(({ name, label, icon: picture }) => logRow(icon(picture), html`<a href="${path}/${name}">${label}…</a>`))}
 </ul>`
+}
 
 /** Why it is suspended, and how it comes back. */
-function suspension(enforcement: Part<SimEnforcement>, now: number, renewal: string | undefined): Html | '' {
+function suspension(
+  tenantId: string,
+  enforcement: Part<SimEnforcement>,
+  now: number,
+  renewal: string | undefined,
+): Html | '' {
   const found = dataOf(enforcement)?.suspension
   if (found == null) return ''
   const since = ago(found.openedAt, now)
@@ -89,7 +95,7 @@ function suspension(enforcement: Part<SimEnforcement>, now: number, renewal: str
     found.until === 'renewal'
       ? `It comes back by itself when the next cycle begins${renewal === undefined ? '' : `, at ${instant(renewal)}`}.`
       : 'It stays so until a person acts.'
-  return html`<p class="notice warning">${icon('suspended')} <span>${cause} ${end}</span></p>`
+  return html`<p class="notice warning">${icon('suspended')} <span>${cause} ${end}${found.workflowId === null ? '' : html` ${workflowLink(tenantId, found.workflowId, 'Its workflow')}`}</span></p>`
 }
 
 const thisCycle = (sim: Sim): Html => {

@@ -5,6 +5,7 @@ import type { Cause, TicketDetail } from '../../../domain/tickets/ticket.ts'
 import type { Html } from '../../parts/html.ts'
 import { type IconName, icon } from '../../parts/icon.ts'
 import { ahead, often } from '../../parts/marks.ts'
+import { workflowLink } from '../workflows/marks.ts'
 
 /** Icons and tones. */
 export const STATUSES: Readonly<Record<TicketStatus, readonly [IconName, string]>> = {
@@ -39,7 +40,7 @@ export function causeWords(tenantId: string, cause: Cause): Html | string {
       return html`rule <a href="${alerts}"><bdi>${cause.rule}</bdi></a>`
     }
     case 'workflow':
-      return html`workflow <bdi>${cause.workflowId.split(':', 1)}</bdi>`
+      return html`workflow ${workflowLink(tenantId, cause.workflowId)}`
     case 'month-end':
       return html`the month end of <bdi>${cause.cycle}</bdi>`
   }

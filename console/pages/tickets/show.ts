@@ -10,6 +10,7 @@ import type { Html } from '../../parts/html.ts'
 import { ago, ahead, facts, grouped, line, often, panel } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { poolLink } from '../pools/marks.ts'
+import { workflowLink } from '../workflows/marks.ts'
 import { actsOn } from './acts.ts'
 import { causeWords, isLater, progressWords, STATUSES, simLink, ticketBadge, typeWords } from './marks.ts'
 
@@ -82,15 +83,18 @@ const identityOf = (tenantId: string, ticket: TicketDetail, target: Facts): Fact
   ...target,
   ['ICCID', grouped(ticket.iccid)],
   ['Asked by', causeWords(tenantId, ticket.cause)],
-  ...reasonOf(ticket.cause),
+  ...reasonOf(tenantId, ticket.cause),
   ...(ticket.bulkId === null
     ? []
     : [['Bulk run', html`<a href="/t/${tenantId}/bulk/${ticket.bulkId}">With other SIMs</a>`] as const]),
   ['Id', ticket.id],
 ]
 
-function reasonOf(cause: Cause): Facts {
-  const workflow = 'workflowId' in cause ? ([['Workflow', html`<bdi>${cause.workflowId}</bdi>`]] as const) : []
+function reasonOf(tenantId: string, cause: Cause): Facts {
+  const workflow =
+    'workflowId' in cause
+      ? ([['Workflow', workflowLink(tenantId, cause.workflowId, html`<bdi>${cause.workflowId}</bdi>`)]] as const)
+      : []
   if (cause.by !== 'watchdog') return workflow
   const until = cause.until === 'renewal' ? 'The next billing cycle begins' : 'A person acts'
   return [['Cycle', html`<bdi>${cause.cycle}</bdi>`], ['Until', until], ...workflow]

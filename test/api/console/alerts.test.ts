@@ -248,7 +248,7 @@ describe('an alert', () => {
       '<strong>Suspended the SIM</strong>, until the next billing cycle',
       'The SIM comes back by itself when the next billing cycle begins.',
       `<a href="/t/${tenant.id}/tickets/${ticketId}">Suspend ticket</a> of <a href="/t/${tenant.id}/sims/${meter.id}">SIM ${meter.id}</a>: Complete`,
-      `Workflow started<small>${workflowId}</small>`,
+      `<a href="/t/${tenant.id}/workflows/${encodeURIComponent(workflowId)}">Workflow</a> started<small>${workflowId}</small>`,
       'Mail to <bdi>whom its address names</bdi>: waiting',
       `<a href="/t/${tenant.id}/decisions/${hold}">Decision ${hold}</a> of the guard: waits for a person`,
     ])

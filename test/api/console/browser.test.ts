@@ -1,7 +1,5 @@
 /** The pages in Chromium: valid, accessible, quiet, and no wider than the window, however they are shown. */
-import { readFile } from 'node:fs/promises'
-import { HtmlValidate } from 'html-validate'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions } from 'playwright-core'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { inTenant } from '../../../store/tenancy.ts'
 import { endTicket, failTicket } from '../../service/harness.ts'
@@ -9,26 +7,13 @@ import { recordUsage } from '../../service/record-usage.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
 import { anActiveSim, aPool, aSim, useHarness } from '../harness.ts'
 import { hasChromium, signIn, useChromium } from './chromium.ts'
+import { faultsOf } from './page-faults.ts'
 
 const SUITE = 'the console in a browser'
 const harness = useHarness()
 
-const standard = new HtmlValidate({ extends: ['html-validate:standard'] })
-
-/** Evaluated in the page: findings of axe, a width beyond the window's, and what its panel cuts off. */
-const FAULTS = `(async () => {
-  const runOnly = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-  const { violations } = await axe.run(document, { runOnly })
-  const { scrollWidth, clientWidth } = document.documentElement
-  const wide = scrollWidth > clientWidth ? [scrollWidth + ' wide of ' + clientWidth] : []
-  const isCut = (one) => one.getBoundingClientRect().right > one.closest('.panel').getBoundingClientRect().right
-  const cut = [...document.querySelectorAll('.panel :is(table, input, select, textarea, button)')].filter(isCut)
-  return [...cut.map((one) => 'cut off: ' + one.outerHTML.slice(0, 50)), ...violations.map(({ id, nodes }) => id + ': ' + nodes[0].html), ...wide]
-})()`
-
 describe.runIf(await hasChromium(SUITE))(SUITE, () => {
   const shown = useChromium(harness)
-  let axe: string
   let simPath: string
   let poolPath: string
   let alertPath: string
@@ -37,7 +22,6 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
   const ticketPaths: string[] = []
   const bulkPaths: string[] = []
   beforeAll(async () => {
-    axe = await readFile(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
     const poolId = await aPool(harness.tenant, { name: 'n'.repeat(50) })
     const { id } = await anActiveSim(harness, harness.tenant, { poolId }, { tag: 'w'.repeat(128) })
     await recordUsage(harness.store, harness.tenant.id, [
@@ -76,15 +60,6 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     const silence = { simId: id, lasts: 'P1D', reason: 'y'.repeat(500) }
     silencePath = `${tenant}/silences/${(await harness.tenant.inside('POST', '/internal/silences', silence)).body.id}`
   })
-  /** What is wrong with a page, as sent and as shown. DevTools evaluate, whatever the policy of the page. */
-  async function faultsOf(page: Page): Promise<string[]> {
-    await page.evaluate(axe)
-    const sent = await page.evaluate<string>('fetch(location.href).then((answer) => answer.text())')
-    const { results } = await standard.validateString(sent)
-    const invalid = results.flatMap(({ messages }) => messages.map(({ message, line }) => `line ${line}: ${message}`))
-    return [...invalid, ...(await page.evaluate<string[]>(FAULTS))]
-  }
-
   /** A page of a new context, and what it should not do: speak in its console, ask others. */
   async function openPage(shownAs: BrowserContextOptions) {
     const context = await shown.browser.newContext(shownAs)
@@ -164,6 +139,8 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
       `${simPath}/activate`,
       `/t/${harness.tenant.id}/tickets`,
       `/t/${harness.tenant.id}/tickets?simId=${simPath.split('/').at(-1)}&status=1`,
+      `/t/${harness.tenant.id}/workflows`,
+      `/t/${harness.tenant.id}/workflows?simId=1&cycle=2026-11&state=held`,
       ...ticketPaths,
       ...bulkPaths,
       `${ticketPaths.at(-1)}/cancel`,

@@ -18,11 +18,12 @@ interface Shown {
   url: string
 }
 
-export function useChromium(harness: Harness): Shown {
+/** @param more options of the API */
+export function useChromium(harness: Harness, more: Parameters<typeof startedApi>[1] = {}): Shown {
   const made = {} as Shown
   const closing: (() => Promise<unknown>)[] = []
   beforeAll(async () => {
-    const api = await startedApi(harness, { console: { host: '127.0.0.1', port: 0, build: buildConsole } })
+    const api = await startedApi(harness, { ...more, console: { host: '127.0.0.1', port: 0, build: buildConsole } })
     closing.push(api.close)
     const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
     closing.push(() => browser.close())

@@ -63,6 +63,7 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
       Undo: `${path}/enforcement/undo?rule=sim-overage&since=2026-11-01T00:00:00Z`,
       Silences: `${path}/silences`,
       Tickets: `${path}/tickets`,
+      Workflows: `${path}/workflows`,
       Ticket: `${path}/tickets/${ticket}`,
       Cancel: `${path}/tickets/${ticket}/cancel`,
     })
@@ -95,6 +96,7 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
     'Silence',
     'Silences',
     'Tickets',
+    'Workflows',
     'Ticket',
     'Cancel',
     'Runs',

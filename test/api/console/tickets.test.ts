@@ -100,7 +100,7 @@ describe('the tickets', () => {
     expect(row(later)).toContain('<bdi>the carrier refuses it</bdi>')
     expect(row(failed)).toContain('<bdi>the carrier refuses it</bdi> (<bdi>carrier_refused</bdi>)')
     expect(row(failed)).toContain('the month end of <bdi>2026-10</bdi>')
-    expect(body).toContain('workflow <bdi>provision-and-activate</bdi>')
+    expect(linksIn(body)).toContain(`/t/${harness.tenant.id}/workflows/provision-and-activate%3At%3A1`)
     expect(linksIn(body)).toContain(`/t/${harness.tenant.id}/alerts?rule=sim+%26+overage`)
   })
 
