@@ -31,6 +31,8 @@ function useWorkflowPages(workflowClient: WorkflowClient) {
     look,
     page: (id: string) => look(pathOf(id)),
     list: (query = '') => look(`/t/${harness.tenant.id}/workflows${query}`),
+    get: (url: string, headers = {}) => browser.get(url, headers),
+    post: (url: string, form: Record<string, string>) => browser.post(url, form),
     find: (q: string) => browser.get(`/t/${harness.tenant.id}/find?q=${encodeURIComponent(q)}`),
     /** Looks until a page says this. @returns the page */
     until: (id: string, words: string | RegExp) =>
@@ -56,7 +58,7 @@ function useWorkflowPages(workflowClient: WorkflowClient) {
 
 describe('the pages of workflows, with a worker,', async () => {
   const door = await useTemporal()
-  const { harness, pathOf, page, list, find, until, act, actsOn } = useWorkflowPages(door.workflowClient)
+  const { harness, pathOf, page, list, get, post, find, until, act, actsOn } = useWorkflowPages(door.workflowClient)
   const workers = useModel(() => startHarness(door.address, door.namespace))
   let poolId: number
   beforeAll(async () => {
@@ -74,6 +76,17 @@ describe('the pages of workflows, with a worker,', async () => {
     await harness.tenant.inside('POST', '/internal/workflows/provision-and-activate', body)
     return { simId, id: provisionAndActivateId(harness.tenant.id, simId) }
   }
+  /** Reports the first activity of a workflow, as its worker does: these workers report to their model. */
+  async function reportTrouble(workflowId: string) {
+    const at = new Date().toISOString()
+    const { activities } = (await harness.tenant.inside('GET', `/internal/workflows/${workflowId}/pending`)).body
+    const { activityId, type: activity } = activities[0]
+    const failure = { attempt: 3, code: 'unavailable', detail: 'away', since: at, failedAt: at, nextAttemptAt: at }
+    const failing = [{ workflowId, activityId, activity, ...failure }]
+    await harness.tenant.inside('POST', '/internal/workflows/troubles', { failing, ended: [] })
+  }
+  const panelIn = (body: string, id: string) =>
+    new RegExp(`<section class="panel" aria-labelledby="${id}">.*?</section>`, 's').exec(body)?.[0] ?? ''
   /** Starts the suspension of a new SIM. */
   async function suspend(more: Partial<SuspendOnOverageInput> = {}) {
     const { id: simId } = await aSim(harness.tenant)
@@ -129,8 +142,18 @@ describe('the pages of workflows, with a worker,', async () => {
     expect(body).toContain('Retrying</span>')
     expect(body).toMatch(/Activity open both tickets has failed (once|\d+ times): <bdi>.*\(<bdi>unavailable<\/bdi>\)/)
     expect(body).toMatch(/Open both tickets: attempt \d+ (begins|is under way)/)
+    await reportTrouble(id)
+    for (const query of ['', '?trouble=true']) {
+      const listed = await list(query)
+      expect(linksIn(panelIn(listed, 'retrying'))).toContain(pathOf(id))
+      expect(panelIn(listed, 'retrying')).toMatch(/Open both tickets has failed (once|\d+ times): <bdi>/)
+    }
     workers.model.outages = 0
     expect(await until(id, 'SIM active')).not.toContain('Retrying')
+    expect([await list(), await list('?trouble=true')].map((found) => found.includes(pathOf(id, '">')))).toEqual([
+      true,
+      false,
+    ])
   })
 
   test('say what it waits for, and cancel it', async () => {
@@ -216,6 +239,21 @@ describe('the pages of workflows, with a worker,', async () => {
     expect(body).toMatch(new RegExp(`href="/t/${tenantId}/sims/${bad.id}">SIM ${bad.id}</a>: <bdi>the carrier said no`))
     expect(body).toContain('Unsuccessful')
     expect(actsOn(body, id)).toEqual(['retry'])
+  })
+
+  test('are led to by the undo of a rule', async () => {
+    const path = `/t/${harness.tenant.id}/enforcement/undo`
+    const { body } = await get(`${path}?rule=a-rule&since=2026-11-01T00:00:00Z`)
+    const form = { key: crypto.randomUUID(), rule: 'a-rule', since: '2026-11-01T00:00:00.000Z' }
+    const sent = [await post(path, form), await post(path, form)]
+    const id = undoSuspensionsId(harness.tenant.id, 'a-rule', String(Date.parse(form.since)))
+    const after = await get(pathOf(id, '?done=undo'), { 'sec-fetch-site': 'same-origin' })
+
+    expect(body).toContain('There is nothing to undo')
+    expect(sent.map(({ status, headers }) => [status, headers['location']])).toEqual(
+      Array(2).fill([303, pathOf(id, '?done=undo')]),
+    )
+    expect(after.body).toContain('It has begun: the SIMs come back one after another.')
   })
 
   test('count the steps of a month end, and retry its failed changes', async () => {

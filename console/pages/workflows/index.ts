@@ -3,6 +3,7 @@ import type { Doors } from '../../calls.ts'
 import { actRoutes, Done, doneNotice, OBJECT_PATHS, type ObjectParams } from '../../parts/form.ts'
 import { sendPage } from '../../parts/page.ts'
 import { callsFor, type TenantParams } from '../../tenant.ts'
+import { UNDO } from '../enforcement/acts.ts'
 import { WORKFLOW_ACTS } from './acts.ts'
 import { WorkflowsQuery, workflowsPage } from './list.ts'
 import { typeWords } from './marks.ts'
@@ -25,7 +26,10 @@ export function workflowRoutes(app: FastifyInstance, doors: Doors, clock: () => 
     async (request, reply) => {
       const { calls, tenant } = await callsFor(request, doors)
       const { id } = request.params
-      const main = await workflowPage(calls, tenant, id, { now: clock(), said: doneNotice(request, WORKFLOW_ACTS) })
+      const main = await workflowPage(calls, tenant, id, {
+        now: clock(),
+        said: doneNotice(request, [...WORKFLOW_ACTS, UNDO]),
+      })
       return sendPage(reply, { title: typeWords(id), main, tenant, current: 'workflows' })
     },
   )

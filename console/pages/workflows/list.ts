@@ -13,25 +13,47 @@ import { ago, notice } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { poolLink } from '../pools/marks.ts'
 import { objectsOf, runBadge, STATUSES, stateWords, typeWords, workflowLink } from './marks.ts'
+import { readTroubles, troublesPanel } from './troubles.ts'
 
 const { type, status, state, simId, poolId, cycle, page } = WorkflowQuery.properties
-export const WorkflowsQuery = Type.Object({ type, status, state, simId, poolId, cycle, page })
+/** `trouble`: only those that retry. */
+export const WorkflowsQuery = Type.Object({
+  type,
+  status,
+  state,
+  simId,
+  poolId,
+  cycle,
+  page,
+  trouble: Type.Optional(Type.Boolean()),
+})
 export type WorkflowsQuery = Static<typeof WorkflowsQuery>
 
 const MOST_ROWS = 50
+const FOR_OPERATORS = 'Workflows are for operators.'
 
 export async function workflowsPage(
-  { inside }: Calls,
+  calls: Calls,
   tenant: PageTenant,
-  { page: number = 1, ...filter }: WorkflowsQuery,
+  { page: number = 1, trouble = false, ...filter }: WorkflowsQuery,
   now: number,
 ): Promise<Html> {
-  const query = { ...filter, page: number, pageSize: MOST_ROWS }
-  const found = await tryAnswer(inside.GET('/internal/workflows', { params: { query } }))
-  if (found === null) throw new ServiceError('forbidden', 'Workflows are for operators.')
   const path = `/t/${tenant.id}/workflows`
+  if (trouble) {
+    const all = await readTroubles(calls, number)
+    if (all === null) throw new ServiceError('forbidden', FOR_OPERATORS)
+    return html`<div class="head"><div><p class="crumbs"><a href="${path}">Workflows</a></p><h1>Workflows that retry</h1></div></div>
+${troublesPanel(tenant.id, path, all, now, number)}`
+  }
+  const query = { ...filter, page: number, pageSize: MOST_ROWS }
+  const [found, few] = await Promise.all([
+    tryAnswer(calls.inside.GET('/internal/workflows', { params: { query } })),
+    readTroubles(calls),
+  ])
+  if (found === null) throw new ServiceError('forbidden', FOR_OPERATORS)
   return html`<div class="head"><div><h1>Workflows</h1>${ofObject(tenant.id, filter, path)}</div></div>
 ${filters(path, filter, 'data' in found ? found.data.pagination.totalItems : undefined)}
+${troublesPanel(tenant.id, path, few, now)}
 ${
   'missing' in found
     ? notice(
@@ -44,7 +66,7 @@ ${found.data.pagination.hasNextPage ? html`<p class="pages"><a href="${linkTo(pa
 }`
 }
 
-type Filter = Omit<WorkflowsQuery, 'page'>
+type Filter = Omit<WorkflowsQuery, 'page' | 'trouble'>
 
 /** Filters without a field. */
 function ofObject(tenantId: string, filter: Filter, path: string): Html | '' {
