@@ -20,6 +20,8 @@ test('an empty tenant has a cycle, and nothing that needs a person', async () =>
     holds: 0,
     failedTickets: 0,
     failedMails: 0,
+    retryingWorkflows: 0,
+    longestRetry: null,
     version: expect.stringMatching(/^0\.\d+\.\d+$/),
   })
 })
