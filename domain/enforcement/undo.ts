@@ -44,7 +44,7 @@ export const UndoPage = strictObject({
 })
 export type UndoPage = Static<typeof UndoPage>
 
-/** SIMs of a rule that are counted. */
+/** Most SIMs of a rule in its count. */
 export const MOST_SUSPENDED = 5000
 
 export const SuspendingRules = strictObject({

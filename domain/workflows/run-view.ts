@@ -1,4 +1,4 @@
-/** Reads what a run shows of itself: its timeline, its progress, its outcome, and whether it retries. */
+/** Reads the state of a run: its timeline, progress and outcome, and whether it retries. */
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { WorkflowInfo, WorkflowPending } from './workflow.ts'
@@ -59,7 +59,7 @@ export interface Progress {
   readonly estimatedEndAt: string | null
 }
 
-/** The progress of what counts in a run. */
+/** The progress of a run's steps. */
 export function progressOf(state: unknown): Progress[] {
   const figures = figuresOf(state)
   if (figures !== null) return [toProgress(null, figures)]
@@ -103,6 +103,6 @@ export function whyNotRetried(run: Pick<WorkflowInfo, 'type' | 'status' | 'resul
     : null
 }
 
-/** Whether a running workflow repeats what has failed: an activity, or its own code on a worker. */
+/** Whether a running workflow repeats a failed activity, or its own code on a worker. */
 export const isRetrying = ({ status, task, activities }: WorkflowPending): boolean =>
   status === 'running' && ((task?.attempt ?? 1) > 1 || activities.some(({ attempt }) => attempt > 1))

@@ -27,7 +27,7 @@ export const STATUSES: Readonly<Record<RunStatus, readonly [IconName, string, st
   terminated: ['critical', 'critical', 'Terminated'],
   timedOut: ['critical', 'critical', 'Timed out'],
 }
-/** @param retries whether it repeats what has failed; lists do not know it */
+/** @param retries whether it repeats a failed step. Lists leave it out */
 export function runBadge(run: Pick<WorkflowInfo, 'status' | 'result'>, retries = false): Html {
   const isBad = run.status === 'completed' && hasFailed(run)
   const usual = STATUSES[run.status]

@@ -1,4 +1,4 @@
-/** The page of a workflow: state and wait, what it retries, progress, steps, input and result. */
+/** The page of a workflow: state and wait, retries, progress, steps, input and result. */
 import { html } from 'hono/html'
 import { linkIn } from '../../../adapters/rest/client.ts'
 import { count, duration, plainNumber } from '../../../domain/quantity.ts'

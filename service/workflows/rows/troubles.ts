@@ -64,7 +64,7 @@ const toTrouble = ({ since, failedAt, nextAttemptAt, ...row }: Row): Trouble => 
   nextAttemptAt: nextAttemptAt.toISOString(),
 })
 
-/** Those that have retried the longest come first; it looks at no more than {@link MOST_LOOKED_AT} of them. */
+/** The longest retried first, at most {@link MOST_LOOKED_AT} of them. */
 export async function pageOfTroubles(tx: TenantTx, page: PageRequest) {
   const columns = sql`workflow_id as "workflowId", activity_id as "activityId", activity, attempt, code, detail, since,
     failed_at as "failedAt", next_attempt_at as "nextAttemptAt"`

@@ -1,4 +1,4 @@
-/** What is wrong with a page in Chromium: HTML, accessibility, width. */
+/** Faults of a page in Chromium: HTML, accessibility, width. */
 import { readFileSync } from 'node:fs'
 import { HtmlValidate } from 'html-validate'
 import type { Page } from 'playwright-core'
@@ -17,7 +17,7 @@ const FAULTS = `(async () => {
   return [...cut.map((one) => 'cut off: ' + one.outerHTML.slice(0, 50)), ...violations.map(({ id, nodes }) => id + ': ' + nodes[0].html), ...wide]
 })()`
 
-/** What is wrong with a page, as sent and as shown. DevTools evaluate, whatever the policy of the page. */
+/** Faults of a page, as sent and as shown. DevTools evaluate under any policy of the page. */
 export async function faultsOf(page: Page): Promise<string[]> {
   await page.evaluate(AXE)
   const sent = await page.evaluate<string>('fetch(location.href).then((answer) => answer.text())')
