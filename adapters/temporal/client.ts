@@ -13,7 +13,7 @@ import {
 import { ApplicationFailure } from '@temporalio/common'
 import { ServiceError } from '../../domain/errors.ts'
 import type { PageRequest } from '../../domain/page.ts'
-import type { WorkflowPending } from '../../domain/workflows/workflow.ts'
+import type { RunStatus, WorkflowPending } from '../../domain/workflows/workflow.ts'
 import { addSearchAttributes } from './add-search-attributes.ts'
 import { listWorkflows, type WorkflowFilter, type WorkflowPage } from './list-workflows.ts'
 import { type Retry, readPending, readRetries } from './read-pending.ts'
@@ -87,11 +87,7 @@ export function openWorkflowClient({ address, namespace }: { address: string; na
         return await act(client)
       } catch (error) {
         if (!(error instanceof WorkflowNotFoundError)) throw error
-        const { status } = await latestRun(client, workflowId)
-        throw new ServiceError(
-          'workflow_not_running',
-          `workflow ${workflowId} is ${status}; only a running one takes this`,
-        )
+        throw notRunning(workflowId, (await latestRun(client, workflowId)).status)
       }
     }, workflowId)
 
@@ -99,9 +95,13 @@ export function openWorkflowClient({ address, namespace }: { address: string; na
     ...startCalls(call),
     signal: (workflowId, name, args = []) =>
       onRunning(workflowId, (client) => client.workflow.getHandle(workflowId).signal(name, ...args)),
-    cancel: async (workflowId) => {
-      await onRunning(workflowId, (client) => client.workflow.getHandle(workflowId).cancel())
-    },
+    cancel: (workflowId) =>
+      onRunning(workflowId, async (client) => {
+        const { status } = await latestRun(client, workflowId)
+        // Temporal accepts a cancel of an ended run. Sent again after its effect, it is accepted here too.
+        if (status !== 'running' && status !== 'cancelled') throw notRunning(workflowId, status)
+        await client.workflow.getHandle(workflowId).cancel()
+      }),
     update: (workflowId, name, args, updateId) =>
       onRunning(workflowId, (client) =>
         sendUpdate(client.workflow.getHandle(workflowId), name, { args: [args], updateId }),
@@ -130,6 +130,9 @@ async function refuseSoon(address: string): Promise<never> {
   await sleep(SOON_MS, undefined, { ref: false })
   throw new ServiceError('unavailable', `the Temporal server at ${address} has not answered in ${SOON_MS / 1000} s`)
 }
+
+const notRunning = (workflowId: string, status: RunStatus): ServiceError =>
+  new ServiceError('workflow_not_running', `workflow ${workflowId} is ${status}; only a running one takes this`)
 
 /** Failure type of an update whose run accepted it, but ended before it had a result. */
 const ENDED = 'AcceptedUpdateCompletedWorkflow'

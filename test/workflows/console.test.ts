@@ -131,7 +131,10 @@ describe('the pages of workflows, with a worker,', async () => {
     expect(actsOn(body, id)).toEqual([])
     expect((await find(id)).headers['location']).toBe(pathOf(id))
     const { answer } = await act(id, 'cancel')
-    expect([answer.status, answer.body]).toEqual([409, expect.stringContaining('It does not run any more.')])
+    expect([answer.status, answer.body]).toEqual([
+      409,
+      expect.stringContaining('is completed; only a running one takes this'),
+    ])
   })
 
   test('call one retrying whose activity fails, with attempt, error and next try', async () => {

@@ -1,7 +1,6 @@
 /** Acts on workflows: updates, a retry, a cancel. Source of their words: docs/workflows.md. */
 import { html } from 'hono/html'
 import { RESUMED } from '../../../domain/enforcement/suspension-updates.ts'
-import { ServiceError } from '../../../domain/errors.ts'
 import { type WorkflowType, workflowTypeOf } from '../../../domain/temporal/ids.ts'
 import { capital } from '../../../domain/text.ts'
 import { stepFiguresOf, whyNotRetried, wordOf } from '../../../domain/workflows/run-view.ts'
@@ -191,11 +190,8 @@ const cancel = workflowAct({
       : html`By <em>Retry</em>, on its page.`,
   whyNot: (run) =>
     unless(run, run.type !== 'month-end-batch', 'It is a part of a month end: cancel that, if anything.'),
-  send: ({ inside }, { workflowId, status }, _typed, { header }) => {
-    // Temporal accepts it all the same. A form that is sent again has had its effect.
-    if (status !== 'running' && status !== 'cancelled') throw new ServiceError('workflow_not_running', ENDED)
-    return inside.POST('/internal/workflows/{workflowId}/cancel', { params: { path: { workflowId }, header } })
-  },
+  send: ({ inside }, { workflowId }, _typed, { header }) =>
+    inside.POST('/internal/workflows/{workflowId}/cancel', { params: { path: { workflowId }, header } }),
   done: 'It is asked to end in order.',
 })
 
