@@ -71,7 +71,7 @@ function pathsOf({ sim, alert, ticket }: Known): readonly (readonly [string, str
   return [
     ['Overview', '', TARGET.page],
     ['SIMs', '/sims', TARGET.page],
-    ['SIMs, by text', '/sims?search=meter', TARGET.page],
+    ['SIMs, by text', `/sims?search=${estate.iccid(sims - 7).slice(-9)}`, TARGET.page],
     ['SIM', `/sims/${sim.id}`, TARGET.page],
     ['History', `/sims/${sim.id}/history`, TARGET.page],
     ['Suspend', `/sims/${sim.id}/suspend`, TARGET.page],
