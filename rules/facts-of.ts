@@ -66,10 +66,14 @@ export interface Moment extends Instant {
   readonly windows: Windows
 }
 
+/** The end of known usage in a cycle, at an instant. @param newestAt of the newest usage record; null: there is none */
+export const knownUntil = (at: number, { endsAt }: Cycle, newestAt: Date | null): number =>
+  Math.min(at, endsAt, newestAt?.getTime() ?? at)
+
 export function momentOf(of: Instant): Moment {
   const { at, cycle, billingCycle, timeZone, feedTimes } = of
   const asOf = Math.min(at, cycle.endsAt)
-  const knownTo = Math.min(asOf, feedTimes.newestAt?.getTime() ?? asOf)
+  const knownTo = knownUntil(at, cycle, feedTimes.newestAt)
   const day = localDay(asOf, timeZone)
   const windows = windowsFrom(knownTo, day.startsAt, cycle, bucketMs(billingCycle))
   const time = timeFacts(cycle, asOf, day)

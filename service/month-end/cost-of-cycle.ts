@@ -1,7 +1,7 @@
 /** The cost of a cycle so far, from the lines that its statement would have now, and a forecast of it. */
 import { type CostParts, type CycleCost, MOST_POOLS } from '../../domain/month-end/cost.ts'
 import { lengthMs } from '../../domain/time/cycle.ts'
-import { FORECAST_FROM_SHARE } from '../../rules/facts-of.ts'
+import { FORECAST_FROM_SHARE, knownUntil } from '../../rules/facts-of.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { cycleNamed, tenantSettings } from '../usage/rows/cycles.ts'
 import { readFeed } from '../usage/rows/feed.ts'
@@ -15,12 +15,12 @@ export const costOfCycle = (tx: TenantTx, key: string): Promise<CycleCost> =>
     const cycle = await cycleNamed(tx, key)
     const state = await findCycle(tx, key)
     const now = tx.now.getTime()
-    const { newestAt } = await readFeed(tx)
-    const knownTo = Math.min(now, newestAt?.getTime() ?? now, cycle.endsAt)
+    const knownTo = knownUntil(now, cycle, (await readFeed(tx)).newestAt)
     const known = now >= cycle.endsAt ? 1 : (knownTo - cycle.startsAt) / lengthMs(cycle)
     const isKnown = known >= FORECAST_FROM_SHARE
-    const { charges, totals } = await readCharges(tx, cycle, state, isKnown ? known : 1)
-    const forecasts = charges.map((pool) => forecastOf(pool, known))
+    const share = isKnown ? known : 1
+    const { charges, totals } = await readCharges(tx, cycle, state, share)
+    const forecasts = charges.map((pool) => forecastOf(pool, share))
     const sum = (name: 'voiceMicro' | 'smsMicro' | 'overageMicro') =>
       forecasts.reduce((total, { [name]: one }) => total + one, 0)
     const forecast = {
@@ -60,11 +60,11 @@ export const costOfCycle = (tx: TenantTx, key: string): Promise<CycleCost> =>
     }
   })
 
-/** Charges that follow usage, at the end of the cycle. @param known part of the cycle */
-const forecastOf = ({ voiceMicro, smsMicro, forecastOverageMicro }: PoolCharges, known: number) => ({
+/** Charges that follow usage, at the end of the cycle. @param share part of the cycle with known usage */
+const forecastOf = ({ voiceMicro, smsMicro, forecastOverageMicro }: PoolCharges, share: number) => ({
   overageMicro: forecastOverageMicro,
-  voiceMicro: Math.round(voiceMicro / known),
-  smsMicro: Math.round(smsMicro / known),
+  voiceMicro: Math.round(voiceMicro / share),
+  smsMicro: Math.round(smsMicro / share),
 })
 
 type Charged = Omit<CostParts, 'totalMicro'>
