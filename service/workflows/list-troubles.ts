@@ -29,11 +29,9 @@ export async function listTroubles(
   const { troubles, totalItems } = await inTenant(readOnly(store), tenantId, (tx) => pageOfTroubles(tx, page))
   const retries = await retriesOf(door, troubles, tenantId)
   if (retries === undefined) return { ...toPage(page, totalItems, troubles), isChecked: false }
-  const data = troubles.flatMap((trouble) => {
-    const retry = retries.find((one) => isSame(one, trouble))
-    return retry === undefined ? [] : [asOfNow(trouble, retry)]
-  })
-  const gone = troubles.filter((trouble) => !retries.some((one) => isSame(one, trouble)))
+  const found = troubles.map((trouble) => ({ trouble, retry: retries.find((one) => isSame(one, trouble)) }))
+  const data = found.flatMap(({ trouble, retry }) => (retry === undefined ? [] : [asOfNow(trouble, retry)]))
+  const gone = found.flatMap(({ trouble, retry }) => (retry === undefined ? [trouble] : []))
   if (gone.length > 0) await inTenant(store, tenantId, (tx) => removeTroubles(tx, gone))
   return { ...toPage(page, totalItems - gone.length, data), isChecked: true }
 }
