@@ -132,22 +132,44 @@ export function actRoutes<S, I extends ObjectId, A>(
       const { calls, tenant } = await callsFor(request, doors)
       const { params: named, body } = request
       const object = await act.read(calls, named.id, body)
-      try {
+      const send = async () => {
         const answer = await mustAnswer(act.send(calls, object, body, idempotent(body.key)))
         const next = act.next === undefined ? objectUrl(act, named) : `/t/${tenant.id}/${act.next(answer)}`
-        return reply.redirect(`${next}?done=${act.name}`, 303)
-      } catch (thrown) {
-        const error = asServiceError(thrown)
-        setRefusal(error, request, reply)
-        const main = confirmPage(act, pathsOf(act, named), act.confirm(object, clock()), sentAgain(body, error), error)
-        return sendConfirmation(reply, tenant, main)
+        return `${next}?done=${act.name}`
       }
+      return answerForm(request, reply, send, async (typed, fault) =>
+        sendConfirmation(
+          reply,
+          tenant,
+          confirmPage(act, pathsOf(act, named), act.confirm(object, clock()), typed, fault),
+        ),
+      )
     },
   )
 }
 
+/**
+ * Answers a form by the page that follows, or by its own page with the refusal.
+ *
+ * @param send returns the path of the page that follows
+ */
+export async function answerForm(
+  request: FastifyRequest<{ Body: Sent }>,
+  reply: FastifyReply,
+  send: () => Promise<string>,
+  showAgain: (typed: Sent, fault: ServiceError) => Promise<FastifyReply>,
+): Promise<FastifyReply> {
+  try {
+    return reply.redirect(await send(), 303)
+  } catch (thrown) {
+    const fault = asServiceError(thrown)
+    setRefusal(fault, request, reply)
+    return showAgain(sentAgain(request.body, fault), fault)
+  }
+}
+
 /** Fields of the form after a refusal. The key stays, so a repeat of an act that succeeded has no second effect. */
-export const sentAgain = (body: Sent, { code }: ServiceError): Sent =>
+const sentAgain = (body: Sent, { code }: ServiceError): Sent =>
   code === 'idempotency_key_reused' ? { ...body, key: randomUUID() } : body
 
 const objectUrl = ({ noun }: Pick<Act<never>, 'noun'>, { tenant, id }: ObjectParams<ObjectId>): string =>

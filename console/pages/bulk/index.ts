@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { asServiceError } from '../../../api/http/problems.ts'
 import type { ServiceError } from '../../../domain/errors.ts'
 import type { Doors } from '../../calls.ts'
-import { setRefusal } from '../../parts/failure.ts'
-import { actRoutes, doneNotice, OBJECT_PATHS, type ObjectParams, Sent, sentAgain } from '../../parts/form.ts'
+import { actRoutes, answerForm, doneNotice, OBJECT_PATHS, type ObjectParams, Sent } from '../../parts/form.ts'
 import { sendPage } from '../../parts/page.ts'
 import { callsFor, type TenantCalls, type TenantParams } from '../../tenant.ts'
 import { cancel, readRun } from './acts.ts'
@@ -36,15 +34,11 @@ export function bulkRoutes(app: FastifyInstance, doors: Doors, clock: () => numb
     { schema: { querystring: NewQuery, body: Sent } },
     async (request, reply) => {
       const to = await callsFor(request, doors)
-      const { query, body } = request
-      try {
-        const id = await startRun(to.calls, query, body)
-        return reply.redirect(`/t/${to.tenant.id}/bulk/${id}?done=${STARTED.name}`, 303)
-      } catch (thrown) {
-        const fault = asServiceError(thrown)
-        setRefusal(fault, request, reply)
-        return sendNew(request, reply, to, sentAgain(body, fault), fault)
+      const start = async () => {
+        const id = await startRun(to.calls, request.query, request.body)
+        return `/t/${to.tenant.id}/bulk/${id}?done=${STARTED.name}`
       }
+      return answerForm(request, reply, start, (typed, fault) => sendNew(request, reply, to, typed, fault))
     },
   )
   app.get<{ Params: ObjectParams<string>; Querystring: RunQuery }>(
