@@ -1,6 +1,7 @@
 /** Lists: filters and pages in the URL, so that a list is a link. */
 import { html } from 'hono/html'
 import { linkIn } from '../../adapters/rest/client.ts'
+import type { Pagination } from '../../domain/page.ts'
 import type { Html } from './html.ts'
 
 /** Filters of a list, and its cursor. */
@@ -28,6 +29,10 @@ export const pager = (path: string, query: ListQuery, next: string | undefined, 
 ${query['cursor'] === undefined ? '' : html`<a href="${linkTo(path, query)}">First page</a>`}
 ${next === undefined ? '' : html`<a href="${linkTo(path, query, next)}">${onward}</a>`}
 </p>`
+
+/** A link to the next page of a list that is paged by number. */
+export const nextPage = (path: string, filter: ListQuery, { page, hasNextPage }: Pagination): Html | '' =>
+  hasNextPage ? html`<p class="pages"><a href="${linkTo(path, { ...filter, page: page + 1 })}">Next page</a></p>` : ''
 
 interface ListPart {
   readonly noun: string

@@ -6,7 +6,7 @@ import { counted } from '../../../domain/quantity.ts'
 import { mustAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Html } from '../../parts/html.ts'
-import { linkTo } from '../../parts/list.ts'
+import { nextPage } from '../../parts/list.ts'
 import { ago } from '../../parts/marks.ts'
 import { runWords, stateBadge } from './marks.ts'
 
@@ -44,5 +44,5 @@ ${data.map(
 </tbody>
 </table></div>`
 }
-${pagination.hasNextPage ? html`<p class="pages"><a href="${linkTo(path, { page: page + 1 })}">Next page</a></p>` : ''}`
+${nextPage(path, {}, pagination)}`
 }

@@ -9,7 +9,7 @@ import type { Calls } from '../../calls.ts'
 import { Done } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import { type IconName, icon } from '../../parts/icon.ts'
-import { ANY, choices, linkTo } from '../../parts/list.ts'
+import { ANY, choices, nextPage } from '../../parts/list.ts'
 import { ago, facts, meter, panel, panelOf } from '../../parts/marks.ts'
 import { poolLink } from '../pools/marks.ts'
 import { cancel, restOf } from './acts.ts'
@@ -56,7 +56,7 @@ ${choices({ name: 'outcome', label: 'State', value: outcome }, [ANY, ...OUTCOMES
 <button type="submit">Show</button>
 </form>
 ${data.length === 0 ? html`<p class="empty">None.</p>` : table(`/t/${tenantId}`, data)}
-${pagination.hasNextPage ? html`<p class="pages"><a href="${linkTo(path, { outcome, page: page + 1 })}">Next page</a></p>` : ''}`,
+${nextPage(path, { outcome }, pagination)}`,
 )}
 </div>
 <div>

@@ -6,7 +6,7 @@ import { counted } from '../../../domain/quantity.ts'
 import { mustAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Html } from '../../parts/html.ts'
-import { choices, linkTo } from '../../parts/list.ts'
+import { choices, nextPage } from '../../parts/list.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { author, coverWords, endWords } from './marks.ts'
 
@@ -32,7 +32,7 @@ ${choices({ name: 'open', label: 'State', value: isOpen }, STATES)}
 <span class="mute">${counted(pagination.totalItems, 'silence')}</span>
 </form>
 ${data.length === 0 ? html`<p class="empty">None. The page of an alert makes one: <em>Silence</em>.</p>` : table(path, data)}
-${pagination.hasNextPage ? html`<p class="pages"><a href="${linkTo(path, { open: isOpen, page: number + 1 })}">Next page</a></p>` : ''}`
+${nextPage(path, { open: isOpen }, pagination)}`
 }
 
 const table = (path: string, silences: readonly Silence[]): Html => html`<div class="panel"><table class="alerts">

@@ -8,7 +8,7 @@ import { type WorkflowInfo, WorkflowQuery } from '../../../domain/workflows/work
 import { tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Html } from '../../parts/html.ts'
-import { ANY, choices, isUnfiltered, linkTo } from '../../parts/list.ts'
+import { ANY, choices, isUnfiltered, linkTo, nextPage } from '../../parts/list.ts'
 import { ago, notice } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { poolLink } from '../pools/marks.ts'
@@ -62,7 +62,7 @@ ${
         html`<strong>Temporal cannot be reached.</strong> It has the workflows. ${found.missing}`,
       )
     : html`${found.data.data.length === 0 ? empty(tenant.id, filter) : table(tenant.id, found.data.data, now)}
-${found.data.pagination.hasNextPage ? html`<p class="pages"><a href="${linkTo(path, { ...filter, page: number + 1 })}">Next page</a></p>` : ''}`
+${nextPage(path, filter, found.data.pagination)}`
 }`
 }
 
