@@ -1,6 +1,7 @@
 /** Acts on a tenant's enforcement: stop it, start it, undo the suspensions of a rule. */
 import { html } from 'hono/html'
 import type { EnforcementSettings } from '../../../domain/enforcement/guard.ts'
+import { instantMs } from '../../../domain/instant.ts'
 import { count, counted } from '../../../domain/quantity.ts'
 import { mustAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
@@ -84,8 +85,8 @@ const MOST_NAMED = 20
 
 /** A time of a field without a zone is of UTC, as all times of the console. */
 const instantOf = (text: string): string => {
-  const ms = Date.parse(/(Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`)
-  return Number.isNaN(ms) ? text : new Date(ms).toISOString()
+  const ms = instantMs(text) ?? instantMs(`${text}Z`)
+  return ms === undefined ? text : new Date(ms).toISOString()
 }
 
 export const UNDO: Act<Undoing, undefined, { readonly workflowId: string }> = {

@@ -7,18 +7,16 @@ import { inTenant } from '../../../store/tenancy.ts'
 import { endTicket } from '../../service/harness.ts'
 import { HOSTILE_NAMES } from '../../unit/channels/hostile.ts'
 import { anActiveSim, useHarness } from '../harness.ts'
-import { type Browser, escaped, linksIn, useConsole } from './form-browser.ts'
+import { type Browser, escaped, fieldIn, linksIn, OWN, useConsole } from './form-browser.ts'
 
 const harness = useHarness()
 const pages = useConsole(harness, { clock: () => harness.now })
-const OWN = { 'sec-fetch-site': 'same-origin' }
 
 let browser: Browser
 beforeEach(async () => {
   browser = await pages.signedIn(harness.operatorKey)
 })
 const path = (below = '') => `/t/${harness.tenant.id}/enforcement${below}`
-const fieldIn = (body: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(body)?.[1] ?? ''
 const isOn = async () => (await harness.tenant.inside('GET', '/internal/tenant/enforcement')).body.enabled
 const switchTo = (enabled: boolean) => harness.tenant.inside('PATCH', '/internal/tenant/enforcement', { enabled })
 
@@ -102,6 +100,7 @@ describe('the undo of a rule', () => {
 
     expect(refused.status).toBe(400)
     expect(refused.body).toContain('yesterday')
+    expect((await browser.get(undoPath('any', '2026-11-31T00:00'))).status).toBe(400)
     expect((await browser.get(undoPath(name.slice(0, 100)))).body).toContain(escaped(name.slice(0, 100)))
   })
 })

@@ -20,7 +20,8 @@ export interface Browser {
   readonly token: () => string | undefined
 }
 
-const OWN = { 'sec-fetch-site': 'same-origin' }
+/** As a browser sends it from a page of the console. */
+export const OWN = { 'sec-fetch-site': 'same-origin' }
 
 /** @param cookie that it has already */
 function openBrowser(app: App, cookie?: string): Browser {
@@ -83,3 +84,7 @@ export const linksIn = (body: string) =>
 /** The ids of the rows of a list. */
 export const idsIn = (body: string, noun: 'sim' | 'alert' | 'pool') =>
   [...body.matchAll(new RegExp(`id="${noun}-(\\d+)"`, 'g'))].map(([, id]) => Number(id))
+
+/** The value of a hidden field of a page; empty without one. */
+export const fieldIn = (body: string, name: string): string =>
+  new RegExp(`name="${name}" value="([^"]*)"`).exec(body)?.[1] ?? ''
