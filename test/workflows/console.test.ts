@@ -4,7 +4,7 @@ import type { WorkflowClient } from '../../adapters/temporal/client.ts'
 import { monthEndId, provisionAndActivateId, suspendOnOverageId, undoSuspensionsId } from '../../domain/temporal/ids.ts'
 import type { SuspendOnOverageInput } from '../../domain/temporal/suspend-on-overage.ts'
 import { hasChromium, signIn, useChromium } from '../api/console/chromium.ts'
-import { type Browser, linksIn, useConsole } from '../api/console/form-browser.ts'
+import { type Browser, fieldIn, linksIn, OWN, useConsole } from '../api/console/form-browser.ts'
 import { faultsOf } from '../api/console/page-faults.ts'
 import { aPool, aSim, useHarness } from '../api/harness.ts'
 import { soon } from '../setup/soon.ts'
@@ -44,7 +44,7 @@ function useWorkflowPages(workflowClient: WorkflowClient) {
     /** Opens the page of an act and sends its form. @returns sends the same form again, and the answer */
     act: async (id: string, name: string, fields: Record<string, string> = {}) => {
       const form = await browser.get(pathOf(id, `/${name}`))
-      const key = /name="key" value="([^"]*)"/.exec(form.body)?.[1] ?? ''
+      const key = fieldIn(form.body, 'key')
       const send = () => browser.post(pathOf(id, `/${name}`), { key, ...fields })
       return { form: form.body, send, answer: await send() }
     },
@@ -250,7 +250,7 @@ describe('the pages of workflows, with a worker,', async () => {
     const form = { key: crypto.randomUUID(), rule: 'a-rule', since: '2026-11-01T00:00:00.000Z' }
     const sent = [await post(path, form), await post(path, form)]
     const id = undoSuspensionsId(harness.tenant.id, 'a-rule', String(Date.parse(form.since)))
-    const after = await get(pathOf(id, '?done=undo'), { 'sec-fetch-site': 'same-origin' })
+    const after = await get(pathOf(id, '?done=undo'), OWN)
 
     expect(body).toContain('There is nothing to undo')
     expect(sent.map(({ status, headers }) => [status, headers['location']])).toEqual(

@@ -6,12 +6,11 @@ import { complete } from '../../service/harness.ts'
 import { HOSTILE_NAMES } from '../../unit/channels/hostile.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
 import { anActiveSim, aPool, useHarness } from '../harness.ts'
-import { type Browser, escaped, linksIn, useConsole } from './form-browser.ts'
+import { type Browser, escaped, fieldIn, linksIn, OWN, useConsole } from './form-browser.ts'
 
 const harness = useHarness()
 const pages = useConsole(harness)
 const MORE = ['refresh', 'send-sms', 'exempt', 'watch', 'threshold', 'spare', 'move', 'take-out', 'take-back']
-const OWN = { 'sec-fetch-site': 'same-origin' }
 const CROSS = { 'sec-fetch-site': 'cross-site' }
 
 let browser: Browser
@@ -26,7 +25,6 @@ const openTickets = async (): Promise<{ type: number }[]> =>
   (await harness.tenant.ask('GET', '/api/tickets')).body.filter(
     ({ simId, status }: { simId: number; status: TicketStatus }) => simId === sim.id && status === TicketStatus.Pending,
   )
-const keyIn = (body: string) => /name="key" value="([^"]*)"/.exec(body)?.[1] ?? ''
 
 /** Reads the page of an act, and what its form sends. */
 async function formOf(path: string, from = browser) {
@@ -34,7 +32,7 @@ async function formOf(path: string, from = browser) {
   return {
     status,
     body,
-    send: (fields = {}, headers = OWN) => from.post(path, { key: keyIn(body), ...fields }, headers),
+    send: (fields = {}, headers = OWN) => from.post(path, { key: fieldIn(body, 'key'), ...fields }, headers),
   }
 }
 
@@ -99,7 +97,7 @@ describe('an alert', () => {
     expect(refused.body).toContain('role="alert"')
     expect(refused.body).toContain('400: The request is invalid.')
     expect(refused.body).toContain('<option value="P7D" selected>')
-    expect(keyIn(refused.body)).toBe(keyIn(body))
+    expect(fieldIn(refused.body, 'key')).toBe(fieldIn(body, 'key'))
     expect(other.body).toContain('expected an end within 90 days from now')
     expect(other.body).toContain('Too &quot;long&quot;</textarea>')
   })
@@ -112,7 +110,7 @@ describe('an alert', () => {
 
     expect(other.status).toBe(422)
     expect(other.body).toContain('It was done already, with other words.')
-    expect(keyIn(other.body)).not.toBe(keyIn(body))
+    expect(fieldIn(other.body, 'key')).not.toBe(fieldIn(body, 'key'))
     expect(await silences()).toHaveLength(before)
   })
 

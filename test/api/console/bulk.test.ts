@@ -7,13 +7,11 @@ import { inTenant } from '../../../store/tenancy.ts'
 import { endTicket, failTicket } from '../../service/harness.ts'
 import { HOSTILE_NAMES } from '../../unit/channels/hostile.ts'
 import { anActiveSim, aPool, aSim, times, useHarness } from '../harness.ts'
-import { type Browser, escaped, idsIn, linksIn, useConsole } from './form-browser.ts'
+import { type Browser, escaped, fieldIn, idsIn, linksIn, OWN, useConsole } from './form-browser.ts'
 
 const harness = useHarness()
 const pages = useConsole(harness, { clock: () => harness.now })
-const OWN = { 'sec-fetch-site': 'same-origin' }
 const path = (below = '') => `/t/${harness.tenant.id}/bulk${below}`
-const fieldIn = (body: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(body)?.[1] ?? ''
 const ticked = (type: string, sims: readonly { id: number }[]) =>
   path(`/new?type=${type}${sims.map(({ id }) => `&id=${id}`).join('')}`)
 

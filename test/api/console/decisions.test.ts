@@ -4,13 +4,12 @@ import { beforeEach, expect, test } from 'vitest'
 import { inTenant } from '../../../store/tenancy.ts'
 import { type NewAlert, writeAlerts } from '../alerts/an-alert.ts'
 import { anActiveSim, aPool, times, useHarness } from '../harness.ts'
-import { type Browser, idsIn, linksIn, useConsole } from './form-browser.ts'
+import { type Browser, fieldIn, idsIn, linksIn, OWN, useConsole } from './form-browser.ts'
 
 const harness = useHarness()
 const pages = useConsole(harness)
 const inside = (method: 'GET' | 'POST' | 'PATCH', url: string, body?: object) =>
   harness.tenant.inside(method, url, body)
-const fieldIn = (body: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(body)?.[1] ?? ''
 
 let browser: Browser
 let poolId: number
@@ -58,7 +57,7 @@ test.each([
 ])('is decided once: %s', async (name, state, heading, said) => {
   const { send } = await formsOf()
   const sent = [await send(name), await send(name)]
-  const after = await browser.get(String(sent[0]?.headers['location']), { 'sec-fetch-site': 'same-origin' })
+  const after = await browser.get(String(sent[0]?.headers['location']), OWN)
 
   expect(sent.map(({ status, headers }) => [status, headers['location']])).toEqual(
     Array(2).fill([303, path(`?done=${name}`)]),

@@ -9,7 +9,7 @@ import { asShipped, only } from '../../service/watchdog/alert-world.ts'
 import { HOSTILE_NAMES } from '../../unit/channels/hostile.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
 import { anActiveSim, aPool, aTariff, aTenant, NOON, times, useHarness } from '../harness.ts'
-import { escaped, idsIn, linksIn, useConsole } from './form-browser.ts'
+import { escaped, fieldIn, idsIn, linksIn, OWN, useConsole } from './form-browser.ts'
 
 const harness = useHarness()
 const pages = useConsole(harness, { clock: () => NOON })
@@ -224,8 +224,6 @@ describe('a pool', () => {
 })
 
 describe('the settings of a pool', () => {
-  const own = { 'sec-fetch-site': 'same-origin' }
-  const fieldIn = (body: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(body)?.[1] ?? ''
   const stateOf = async (id: number) => (await harness.tenant.ask('GET', `/api/pools/${id}`)).body
   const events = async () => (await harness.tenant.ask('GET', '/api/events?searchTerm=watchdog changed')).body.data
 
@@ -251,7 +249,7 @@ describe('the settings of a pool', () => {
     const before = (await events()).length
     const wish = { name: 'After', mode: '2', threshold: '', burnRate: 'true' }
     const answers = [await send(wish), await send(wish)]
-    const after = await browser.get(String(answers[0]?.headers['location']), own)
+    const after = await browser.get(String(answers[0]?.headers['location']), OWN)
 
     expect(body).toContain('value="Before"')
     expect(body).toContain('value="80"')

@@ -2,11 +2,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { HOSTILE_NAMES } from '../../unit/channels/hostile.ts'
 import { aPool, useHarness } from '../harness.ts'
-import { type Browser, escaped, linksIn, useConsole } from './form-browser.ts'
+import { type Browser, escaped, fieldIn, linksIn, OWN, useConsole } from './form-browser.ts'
 
 const harness = useHarness()
 const pages = useConsole(harness, { clock: () => harness.now })
-const OWN = { 'sec-fetch-site': 'same-origin' }
 
 let browser: Browser
 beforeEach(async () => {
@@ -23,7 +22,6 @@ const silence = async (fields: object = {}): Promise<number> =>
     })
   ).body.id
 const idsIn = (body: string) => [...body.matchAll(/id="silence-(\d+)"/g)].map(([, id]) => Number(id))
-const keyIn = (body: string) => /name="key" value="([^"]*)"/.exec(body)?.[1] ?? ''
 
 describe('the silences', () => {
   test('are listed, the open ones first asked for', async () => {
@@ -68,7 +66,7 @@ describe('the silences', () => {
 test('a silence is ended once, from its page', async () => {
   const id = await silence()
   const { body } = await browser.get(`${path()}/${id}`)
-  const form = { key: keyIn(body) }
+  const form = { key: fieldIn(body, 'key') }
   const sent = [await browser.post(`${path()}/${id}/end`, form), await browser.post(`${path()}/${id}/end`, form)]
   const after = await browser.get(String(sent[0]?.headers['location']), OWN)
   const events = (await harness.tenant.ask('GET', '/api/events')).body.data

@@ -10,11 +10,10 @@ import { inTenant, type TenantTx } from '../../../store/tenancy.ts'
 import { endTicket, failTicket } from '../../service/harness.ts'
 import { HOSTILE_NAMES } from '../../unit/channels/hostile.ts'
 import { anActiveSim, aPool, aTariff, type Tenant, times, useHarness } from '../harness.ts'
-import { type Browser, escaped, linksIn, useConsole } from './form-browser.ts'
+import { type Browser, escaped, linksIn, OWN, useConsole } from './form-browser.ts'
 
 const harness = useHarness()
 const pages = useConsole(harness, { clock: () => harness.now })
-const OWN = { 'sec-fetch-site': 'same-origin' }
 const REFUSED: TicketFailure = { code: 'carrier_refused', text: 'the carrier refuses it', detail: '422 <b>no</b>' }
 
 let browser: Browser
