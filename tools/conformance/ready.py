@@ -119,6 +119,11 @@ def hold():
     return {"path": {"id": inside("POST", "/enforcement/permits", body)["holdId"]}}
 
 
+def ended_activity():
+    """One that no list has: removing it is no error."""
+    return {"body": {"failing": [], "ended": [{"workflowId": running_suspension(), "activityId": "7"}]}}
+
+
 def batch():
     body = {"sims": [{"simId": fresh_sim()}]}
     return {"path": {"id": inside("POST", "/workflows/provision-in-bulk", body)["id"]}}
@@ -293,6 +298,7 @@ REQUESTS = {
     "readWorkflow": lambda: {"path": {"workflowId": running_suspension()}},
     "cancelWorkflow": lambda: {"path": {"workflowId": running_suspension()}},
     "retryWorkflow": ended_run,
+    "noteTroubles": ended_activity,
     "openProvisionTicket": lambda: {"body": {"simId": fresh_sim()}},
     "openUnassignTicket": lambda: {"body": {"simId": active_sim()}},
     "openSuspendTicket": lambda: {"body": {"simId": active_sim()}},
