@@ -1,6 +1,6 @@
 /**
  * The two listeners. The public one serves the paths of the service document under `/api`, and links in mails. The
- * internal one serves everything else under `/internal`, and requires an operator key.
+ * internal one serves everything else under `/internal`. It takes operator keys, and on few paths keys of the tenant.
  *
  * To add a resource, add a file in public/ or internal/<noun>/ and its line in the list here.
  */
@@ -104,11 +104,12 @@ const INTERNAL: readonly Route<InternalOptions>[][] = [
   auditRoutes,
 ]
 
+interface Limits extends RefusalLimit, AnonymousLimit {
+  readonly requestLimit?: RequestLimit
+}
+
 /** The public listener. It is ready to listen, or for `inject`. */
-export async function buildPublic(
-  routes: RouteOptions & RefusalLimit & AnonymousLimit & { readonly requestLimit?: RequestLimit },
-  options: AppOptions = {},
-): Promise<App> {
+export async function buildPublic(routes: RouteOptions & Limits, options: AppOptions = {}): Promise<App> {
   const app = buildApp(options)
   const complete = refuseOtherMethods(app)
   await useAnonymousLimit(app, routes)
@@ -131,7 +132,7 @@ export async function buildPublic(
 
 /** The internal listener, likewise. */
 export async function buildInternal(
-  routes: InternalOptions & RefusalLimit & AnonymousLimit & { readonly dependencies: readonly Dependency[] },
+  routes: InternalOptions & Limits & { readonly dependencies: readonly Dependency[] },
   options: AppOptions = {},
 ): Promise<App> {
   const metrics = options.metrics ?? createMetrics()
@@ -146,6 +147,7 @@ export async function buildInternal(
     useWorkflowHeader(internal)
     useIdempotencyKeys(internal)
     checkBodies(internal)
+    if (routes.requestLimit !== undefined) await useRateLimit(internal, routes.requestLimit)
     for (const route of INTERNAL.flat()) await route(internal, routes)
   }
   await app.register(scope, { prefix: '/internal' })

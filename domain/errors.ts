@@ -26,7 +26,7 @@ export const ERRORS = {
   forbidden: lasting(
     403,
     'The API key lacks permission',
-    'Use a key with the scope of the path. The internal interface takes operator keys only.',
+    'Use a key with the scope of the path. Most paths of the internal interface take operator keys only.',
   ),
   not_found: notFound('Path', 'Check the path against `/openapi.json`.'),
   tenant_not_found: notFound('Tenant', 'Check the id in `X-Tenant-Id` or in the path. The platform is `@platform`.'),

@@ -7,7 +7,7 @@ import { timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import { counted } from '../../domain/quantity.ts'
-import { allows, PLATFORM, type Scope } from '../../domain/tenants/tenant.ts'
+import { allows, type Opening, opensTo, PLATFORM, type Scope } from '../../domain/tenants/tenant.ts'
 import { hashSecret, parseKey } from '../../service/tenants/create-key.ts'
 import { type StoredKey, touchKey } from '../../service/tenants/rows/keys.ts'
 import { inPlatform, type Store } from '../../store/tenancy.ts'
@@ -33,6 +33,8 @@ declare module 'fastify' {
     tenant?: 'required' | 'or-platform' | 'none'
     /** The scope that the key needs. Default: read for GET and HEAD, else write. */
     scope?: Scope
+    /** Keys of a tenant that the path also takes, on either listener. Default: on the internal one, none. */
+    isOpenTo?: Opening
     /** Whether the path takes a key. Set by `useKeys`. */
     takesKey?: true
   }
@@ -52,7 +54,7 @@ interface KeyOptions extends RefusalLimit {
   readonly callers?: Callers
   /** Keys that the process knows; left out: the database is asked each time. */
   readonly keys?: KeyCache
-  /** The internal listener takes operator keys only. */
+  /** The internal listener takes keys of tenants only on paths that say so (`isOpenTo`). */
   readonly listener: 'public' | 'internal'
 }
 
@@ -99,7 +101,7 @@ export function useKeys(
     return { ...found, key }
   }
   app.addHook('onRequest', async (request) => {
-    const { scope, tenant = 'required' } = request.routeOptions.config
+    const { scope, tenant = 'required', isOpenTo } = request.routeOptions.config
     const needed = scope ?? (['GET', 'HEAD'].includes(request.method) ? 'read' : 'write')
     const named = namedTenant(request)
     const find = (keyId: string) => keys.find({ keyId, tenantId: named === PLATFORM ? undefined : named })
@@ -109,9 +111,10 @@ export function useKeys(
         ? await findSent(request, find)
         : asWorking(await find(caller.keyId), new Date(store.clock()))
     const now = new Date(store.clock())
-    if (listener === 'internal' && key.tenantId !== null)
-      throw forbidden('The internal interface takes operator keys only.')
-    if (!allows(key.scopes, needed)) throw forbidden(`The key has no scope "${needed}".`)
+    if (listener === 'internal' && key.tenantId !== null && isOpenTo === undefined)
+      throw forbidden('This path takes operator keys only.')
+    const isAllowed = isOpenTo === undefined ? allows(key.scopes, needed) : opensTo(key.scopes, isOpenTo)
+    if (!isAllowed) throw forbidden(`The key has no scope "${isOpenTo === 'billing' ? isOpenTo : needed}".`)
     request.tenantId = tenantOf(key, named, tenant, hasTenant)
     if (key.lastUsedAt === null || now.getTime() - key.lastUsedAt.getTime() > TOUCH_MS) {
       keys.noteUse(key.id, now)

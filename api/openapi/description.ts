@@ -19,7 +19,7 @@ export async function useOpenapi(app: App, listener: 'public' | 'internal'): Pro
   const declared = new Map<string, Declaration>()
   app.addHook('onRoute', ({ schema, config }) => {
     if (schema?.operationId !== undefined)
-      declared.set(schema.operationId, { ...config, limited: listener === 'public' })
+      declared.set(schema.operationId, { ...config, limited: listener === 'public' || config?.isOpenTo !== undefined })
   })
   await app.register(swagger, {
     // Keeps constants as the schemas have them: a schema is recognised by its whole content.

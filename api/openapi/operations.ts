@@ -40,11 +40,18 @@ function complete(place: LinkPlace, declarations: Declarations): void {
   if (keyed) parameters.push(...headersOf(method, declared))
   if (parameters.length > 0) operation.parameters = parameters
   completeBody(operation.requestBody, declared)
+  const opening = declared.isOpenTo
+  if (opening !== undefined) operation.description = [operation.description, KEYS[opening]].filter(Boolean).join(' ')
   operation.responses = {
     ...successes(place, declared),
     ...(keyed ? problemResponses(codesOf(method, path, declared)) : {}),
   }
 }
+
+const KEYS = {
+  all: 'Takes keys of the tenant: those that read, and those with the scope `billing`.',
+  billing: 'Takes keys of the tenant with the scope `billing` or `admin`.',
+} as const
 
 function headersOf(method: string, declared: Declaration): JsonObject[] {
   return [

@@ -62,12 +62,19 @@ export type TenantQuery = Static<typeof TenantQuery>
 /** Permissions of a key. Each includes those before it. `operator` is the platform's, and excludes others. */
 const LEVELS = ['read', 'write', 'admin', 'operator'] as const
 type Level = (typeof LEVELS)[number]
-/** A level, or `esim` in addition to a level: the key sees the activation codes of eSIMs. */
-export type Scope = Level | 'esim'
+/**
+ * Permissions beside a level. `billing`, of a tenant's key, also alone: its costs, statements, alerts and mails, and who
+ * gets these. `esim`, only with a level: the activation codes of eSIMs.
+ */
+const OTHERS = ['billing', 'esim'] as const
+export type Scope = Level | (typeof OTHERS)[number]
 
-const ScopeSchema = oneOf([...LEVELS, 'esim'], 'Permission of the key; esim: may also see activation codes of eSIMs')
+const ScopeSchema = oneOf(
+  [...LEVELS, ...OTHERS],
+  'Permission of the key; billing: costs, statements, alerts and mails of its tenant; esim: may also see activation codes of eSIMs',
+)
 
-const isLevel = (scope: Scope): scope is Level => scope !== 'esim'
+const isLevel = (scope: Scope): scope is Level => LEVELS.some((level) => level === scope)
 
 /** The levels among scopes. */
 export const levelsOf = (scopes: readonly Scope[]): Level[] => scopes.filter(isLevel)
@@ -77,6 +84,13 @@ export const allows = (scopes: readonly Scope[], needed: Scope): boolean =>
   isLevel(needed)
     ? levelsOf(scopes).some((level) => LEVELS.indexOf(level) >= LEVELS.indexOf(needed))
     : scopes.includes(needed)
+
+/** For which of a tenant's own keys a path is, where its scope alone does not say so. */
+export type Opening = 'billing' | 'all'
+
+/** Whether a path that is open so takes a key with these scopes: those for billing, and all that read if it is for all. */
+export const opensTo = (scopes: readonly Scope[], opening: Opening): boolean =>
+  scopes.includes('billing') || allows(scopes, opening === 'all' ? 'read' : 'admin')
 
 const KeyName = Label('Purpose of the key, 1 to 100 characters', 'billing export', { minLength: 1, maxLength: 100 })
 

@@ -44,17 +44,21 @@ export async function createKey(tx: PlatformTx, tenantId: string | null, key: Ne
  */
 function scopesFor(tenantId: string | null, { scopes, esim }: NewKey): readonly Scope[] {
   const levels = levelsOf(scopes)
-  const fitting = tenantId === null ? levels.join() === 'operator' : levels.length > 0 && !levels.includes('operator')
+  const bills = scopes.includes('billing')
+  const fitting =
+    tenantId === null
+      ? levels.join() === 'operator' && !bills
+      : (levels.length > 0 || bills) && !levels.includes('operator')
   if (!fitting) {
     throw wrong(
       '/scopes',
-      'an operator key has the scope operator and no tenant; a tenant key has one of read, write, admin; esim goes with either',
+      'an operator key has the scope operator and no tenant; a tenant key has one of read, write, admin, billing; esim goes with either',
     )
   }
   const given = scopes.includes('esim')
   if (given && esim === false) throw wrong('/esim', 'is false, and scopes has esim: give one of the two')
   const sees = esim ?? (given || (tenantId !== null && allows(scopes, 'write')))
-  return sees ? [...levels, 'esim'] : levels
+  return [...levels, ...(bills ? (['billing'] as const) : []), ...(sees ? (['esim'] as const) : [])]
 }
 
 /** The parts of a key, except for its secret. */

@@ -19,6 +19,7 @@ const route = internalRoutes('Alerts')
 export const alertRoutes = [
   route('GET', '/alerts', {
     operationId: 'listAlerts',
+    isOpenTo: 'billing',
     summary: 'Alerts that have not ended, or those that have; newest first',
     description:
       'A firing alert without log entry and mail belongs to a rule in stage shadow, or its stage or mode does not mail. A page looks at 5,000 alerts at most: `totalItems` counts those among them, and with filters a page may have less than `pageSize` items while the `Link` header leads on.',
@@ -37,6 +38,7 @@ export const alertRoutes = [
   }),
   route('GET', '/alerts/:id', {
     operationId: 'getAlert',
+    isOpenTo: 'billing',
     summary: 'An alert with its episodes: beginnings, ends, mails, holds and suspensions',
     problems: ['alert_not_found'],
     params: Type.Object({ id: Id('Alert') }),

@@ -14,12 +14,14 @@ const route = internalRoutes('Operation')
 export const addressRoutes = [
   route('GET', '/addresses', {
     operationId: 'listAddresses',
+    isOpenTo: 'all',
     summary: 'Addresses for mails, billing first',
     response: { 200: Type.Array(Address) },
     read: readAddresses,
   }),
   route('POST', '/addresses', {
     operationId: 'addAddress',
+    isOpenTo: 'billing',
     summary: 'Send copies of mails, or escalations, to an address',
     description: '`PATCH /api/tenant/billing-email` changes the billing address.',
     problems: ['address_exists', 'address_limit'],
@@ -47,6 +49,7 @@ export const addressRoutes = [
   }),
   route('DELETE', '/addresses/:id', {
     operationId: 'removeAddress',
+    isOpenTo: 'billing',
     summary: 'Remove an address',
     problems: ['address_not_found', 'address_in_use'],
     bodies: takeNoBody,

@@ -14,6 +14,7 @@ const route = internalRoutes('Operation')
 export const mailRoutes = [
   route('GET', '/mails', {
     operationId: 'listMails',
+    isOpenTo: 'billing',
     summary: 'Mails and their delivery, newest first',
     query: MailQuery,
     response: { 200: pageOf(MailInfo) },
@@ -21,6 +22,7 @@ export const mailRoutes = [
   }),
   route('GET', '/mails/:id', {
     operationId: 'getMail',
+    isOpenTo: 'billing',
     summary: 'A mail with its content',
     description: 'Returns the texts as sent: rendered mails are stored for 13 months.',
     problems: ['mail_not_found'],

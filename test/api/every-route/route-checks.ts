@@ -8,6 +8,29 @@ import { type Call, lineOf, type Operation, urlOf } from './calls.ts'
 /** Operations that need an admin key of the tenant. */
 const ADMIN_ONLY = ['renameTenant', 'changeBillingEmail']
 
+/** Operations of the internal interface that take keys of the tenant, and of the public one those for billing. */
+const OPEN_TO_ALL = [
+  'getTenant',
+  'listCycles',
+  'readStatement',
+  'exportStatement',
+  'readCycleCost',
+  'readUsageSeries',
+  'listSuspensionsOfRule',
+  'listSuspendingRules',
+  'listAddresses',
+  'readNotices',
+]
+const OPEN_TO_BILLING = [
+  'listAlerts',
+  'getAlert',
+  'listMails',
+  'getMail',
+  'addAddress',
+  'removeAddress',
+  'changeNotices',
+]
+
 const send = (ask: Ask, operation: Operation, call: Call, headers: Record<string, string> = {}) =>
   ask(operation.method, urlOf(operation, call), call.body, headers)
 
@@ -37,6 +60,7 @@ export async function someKeys(harness: Harness) {
     read: await ofTenant('read'),
     write: await ofTenant('write'),
     admin: await ofTenant('admin'),
+    billing: await ofTenant('billing'),
   }
   harness.now = NOON + 1000
   return keys
@@ -44,6 +68,15 @@ export async function someKeys(harness: Harness) {
 export type Keys = Awaited<ReturnType<typeof someKeys>>
 
 type Refusal = readonly [who: string, status: 401 | 403, headers: Record<string, string>]
+
+type TenantScope = 'read' | 'write' | 'admin' | 'billing'
+
+/** Of a tenant's own keys: those that the operation takes, though it is internal or they do not read. */
+const opensFor =
+  (operationId: string) =>
+  (scope: TenantScope): boolean =>
+    OPEN_TO_ALL.includes(operationId) ||
+    (OPEN_TO_BILLING.includes(operationId) && (scope === 'billing' || scope === 'admin'))
 
 /** Who must be refused, and how. */
 function refusals(harness: Harness, keys: Keys, { operationId, method, listener }: Operation): Refusal[] {
@@ -56,9 +89,18 @@ function refusals(harness: Harness, keys: Keys, { operationId, method, listener 
     ['an expired key', 401, bearer(keys[listener].expired)],
     ['a revoked key', 401, bearer(keys[listener].revoked)],
   ]
-  if (listener === 'inside') return [...everywhere, ["a tenant's key", 403, bearer(keys.admin)]]
+  const isOpen = opensFor(operationId)
+  const refused = (['read', 'write', 'admin', 'billing'] as const).filter((scope) => !isOpen(scope))
+  if (listener === 'inside') {
+    return [
+      ...everywhere,
+      ...refused.map((scope) => [`a tenant's key with ${scope}`, 403, bearer(keys[scope])] as const),
+      ["another tenant's key", 403, { ...bearer(keys.admin), 'x-tenant-id': harness.other.id }],
+    ]
+  }
   return [
     ...everywhere,
+    ...(isOpen('billing') ? [] : [['a key for billing', 403, bearer(keys.billing)] as const]),
     ...(method === 'GET' ? [] : [['a key that only reads', 403, bearer(keys.read)] as const]),
     ...(ADMIN_ONLY.includes(operationId) ? [['a key that writes', 403, bearer(keys.write)] as const] : []),
     ['a key that names another tenant', 403, { ...bearer(keys.admin), 'x-tenant-id': harness.other.id }],
@@ -83,6 +125,16 @@ export async function opensToNobodyElse(estates: Estates, keys: Keys, operation:
     expect([answer.status, answer.body.code], who).toEqual([status, status === 401 ? 'unauthorized' : 'forbidden'])
     if (status === 401) expect(answer.headers['www-authenticate'], who).toBe('Bearer realm="simherd"')
     expect(found(answer, call), who).toEqual([])
+  }
+
+  for (const scope of ['read', 'write', 'admin', 'billing'] as const) {
+    if (operation.method !== 'GET' || !opensFor(operation.operationId)(scope)) continue
+    const answer = await send(
+      asking(harness[operation.listener], { authorization: `Bearer ${keys[scope]}` }),
+      operation,
+      call,
+    )
+    expect(answer.status, scope).toBe(200)
   }
 
   if (operation.headers.includes('X-Tenant-Id')) {

@@ -3,11 +3,11 @@ import { createServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openRequestCounts } from '../../../adapters/queues/open-request-counts.ts'
 import type { RequestLimit } from '../../../api/http/rate-limit.ts'
-import { buildPublic } from '../../../api/server.ts'
+import { buildInternal, buildPublic } from '../../../api/server.ts'
 import { listenAnywhere } from '../../setup/listen.ts'
 import { requireRedis } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
-import { asking, times, useHarness } from '../harness.ts'
+import { asking, INTERNAL, times, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 /** For a Redis that is there: on a busy machine it may answer late. */
@@ -45,6 +45,21 @@ async function aStallingRedis() {
 }
 
 describe('rate limit', () => {
+  test('counts keys of tenants on the internal interface, too', async () => {
+    const inside = await buildInternal({
+      ...INTERNAL,
+      store: harness.store,
+      dependencies: [],
+      requestLimit: { perMinute: 2 },
+    })
+    onTestFinished(() => inside.close())
+    const by = (key: string) => asking(inside, { authorization: `Bearer ${key}`, 'x-tenant-id': harness.tenant.id })
+    const asked = (key: string) => statuses(3, () => by(key)('GET', '/internal/cycles'))
+
+    expect(await asked(harness.tenant.key)).toEqual([200, 200, 429])
+    expect(await asked(harness.operatorKey)).toEqual([200, 200, 200])
+  })
+
   test('counts a key over all paths, then answers 429', async () => {
     const by = await aProcess({ perMinute: 3 })
     const ours = by(harness.tenant.key)

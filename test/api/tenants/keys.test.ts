@@ -87,10 +87,14 @@ describe('API keys', () => {
 
   test('have scopes that fit the tenant or platform', async () => {
     const ofTenant = await harness.tenant.inside('POST', '/internal/keys', { name: 'k', scopes: ['operator'] })
-    const ofPlatform = await harness.operate('POST', '/internal/keys', { name: 'k', scopes: ['read'] })
+    const ofPlatform = ['read', 'billing'].map((scope) =>
+      harness.operate('POST', '/internal/keys', { name: 'k', scopes: ['operator', scope] }),
+    )
+    const billing = await keyWith({ scopes: ['billing', 'read'] })
 
     expect(ofTenant).toMatchObject({ status: 400, body: { errors: [{ pointer: '/scopes' }] } })
-    expect(ofPlatform.status).toBe(400)
+    for (const { status } of await Promise.all(ofPlatform)) expect(status).toBe(400)
+    expect(await listed(billing.id)).toMatchObject({ scopes: ['read', 'billing'] })
   })
 
   test('of an operator must name a tenant', async () => {
