@@ -17,7 +17,8 @@ import { estateRoutes } from './pages/estate.ts'
 import { findRoutes } from './pages/find.ts'
 import { overviewRoutes } from './pages/overview/index.ts'
 import { poolRoutes } from './pages/pools/index.ts'
-import { doorRoutes } from './pages/sign-in.ts'
+import { doorRoutes } from './pages/sign-in/by-key.ts'
+import { mailDoorRoutes } from './pages/sign-in/by-mail.ts'
 import { silenceRoutes } from './pages/silences/index.ts'
 import { simRoutes } from './pages/sims/index.ts'
 import { ticketRoutes } from './pages/tickets/index.ts'
@@ -29,6 +30,8 @@ import { requireSession, useSessions } from './session.ts'
 
 export interface ConsoleOptions extends AppOptions, RefusalLimit, AnonymousLimit, Doors {
   readonly sessions: Sessions
+  /** Address of the console as browsers see it, for links in mails. Empty, or left out: the one it listens on. */
+  readonly url?: string
   /** Epoch milliseconds. Default: the machine's. */
   readonly clock?: () => number
 }
@@ -76,6 +79,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     requireSession(scope)
     const complete = refuseOtherMethods(scope)
     await scope.register(doorRoutes, options)
+    await scope.register(mailDoorRoutes, { ...options, consoleUrl: () => options.url || app.listeningOrigin })
     await scope.register(assetRoutes)
     estateRoutes(scope, options)
     overviewRoutes(scope, options, clock)

@@ -1,8 +1,9 @@
 /** The session of a browser, in its cookie. */
+import { randomBytes } from 'node:crypto'
 import cookie from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Sessions } from '../api/keys/sessions.ts'
-import { LONGEST_SESSION_MS, type Session } from '../domain/tenants/session.ts'
+import { LINK_MS, LONGEST_SESSION_MS, type Session } from '../domain/tenants/session.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -25,6 +26,18 @@ export const tokenOf = (request: FastifyRequest): string => request.cookies[COOK
 /** The server ends a session sooner, when it is not used. */
 export const setToken = (reply: FastifyReply, token: string): FastifyReply =>
   reply.setCookie(COOKIE, token, { ...ATTRIBUTES, maxAge: LONGEST_SESSION_MS / 1000 })
+
+const ASKED = '__Host-simherd-asked'
+
+/** The text by which a browser is known that has asked for a mail; empty without one. */
+export const askedBy = (request: FastifyRequest): string => request.cookies[ASKED] ?? ''
+
+/** A browser that has asked keeps its text: later mails are for it, too. */
+export function setAsked(request: FastifyRequest, reply: FastifyReply): string {
+  const text = askedBy(request) || randomBytes(32).toString('base64url')
+  reply.setCookie(ASKED, text, { ...ATTRIBUTES, maxAge: LINK_MS / 1000 })
+  return text
+}
 
 export const clearToken = (reply: FastifyReply): FastifyReply => reply.clearCookie(COOKIE, ATTRIBUTES)
 

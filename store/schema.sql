@@ -34,6 +34,7 @@ create table addresses (
   constraint addresses_level_check CHECK ((level = ANY (ARRAY[0, 1, 2])))
 );
 CREATE UNIQUE INDEX addresses_email ON public.addresses USING btree (tenant_id, kind, lower(email));
+CREATE INDEX addresses_of ON public.addresses USING btree (lower(email));
 alter table addresses enable row level security;
 alter table addresses force row level security;
 create policy figures on addresses for select to simherd_platform using (true);
@@ -79,10 +80,12 @@ create table api_keys (
   revoked_at timestamp with time zone,
   last_used_at timestamp with time zone,
   replaced_by text,
+  contact text,
   constraint api_keys_pkey PRIMARY KEY (id),
   constraint api_keys_replaced_by_fkey FOREIGN KEY (replaced_by) REFERENCES api_keys(id),
   constraint api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE UNIQUE INDEX api_keys_contact ON public.api_keys USING btree (tenant_id, lower(contact)) WHERE ((contact IS NOT NULL) AND (revoked_at IS NULL) AND (replaced_by IS NULL));
 CREATE INDEX api_keys_tenant ON public.api_keys USING btree (tenant_id, created_at);
 CREATE TRIGGER api_keys_told AFTER DELETE OR UPDATE OF id, tenant_id, scopes, secret_hash, expires_at, revoked_at ON public.api_keys FOR EACH ROW EXECUTE FUNCTION notify_caller_change('key');
 alter table api_keys enable row level security;
@@ -880,6 +883,33 @@ grant delete on shadow_log to simherd_platform;
 grant insert, select on shadow_log to simherd_tenant;
 grant select (at, id, tenant_id) on shadow_log to simherd_platform;
 
+create table sign_in_mails (
+  id bigint generated always as identity not null,
+  key_id text not null,
+  browser_hash bytea not null,
+  console_url text not null,
+  next text not null,
+  created_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  wrong_codes integer default 0 not null,
+  status text default 'pending'::text not null,
+  attempts integer default 0 not null,
+  next_attempt_at timestamp with time zone not null,
+  tried_since timestamp with time zone,
+  refused_at timestamp with time zone,
+  response text,
+  constraint sign_in_mails_pkey PRIMARY KEY (id),
+  constraint sign_in_mails_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id),
+  constraint sign_in_mails_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text])))
+);
+CREATE INDEX sign_in_mails_age ON public.sign_in_mails USING btree (created_at);
+CREATE INDEX sign_in_mails_key ON public.sign_in_mails USING btree (key_id, created_at);
+CREATE INDEX sign_in_mails_pending ON public.sign_in_mails USING btree (next_attempt_at) WHERE (status = 'pending'::text);
+alter table sign_in_mails enable row level security;
+alter table sign_in_mails force row level security;
+create policy all_mails on sign_in_mails for all to simherd_platform using (true) with check (true);
+grant delete, insert, select, update on sign_in_mails to simherd_platform;
+
 create table silences (
   id integer generated always as identity not null,
   tenant_id text default app_tenant() not null,
@@ -1186,6 +1216,7 @@ create table tenants (
   constraint tenants_guard_pct_check CHECK (((guard_pct >= (0)::double precision) AND (guard_pct <= (100)::double precision))),
   constraint tenants_mails_from_check CHECK ((mails_from = ANY (ARRAY[0, 1, 2])))
 );
+CREATE INDEX tenants_billing_email ON public.tenants USING btree (lower(billing_email));
 CREATE TRIGGER tenants_told AFTER DELETE OR UPDATE OF id ON public.tenants FOR EACH ROW EXECUTE FUNCTION notify_caller_change('tenant');
 alter table tenants enable row level security;
 alter table tenants force row level security;

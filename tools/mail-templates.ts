@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import mjml2html from 'mjml'
 
 const FOLDER = 'adapters/channels/mail/templates'
-const NAMES = ['alert', 'digest', 'summary'] as const
+const NAMES = ['alert', 'digest', 'sign-in', 'summary'] as const
 
 export interface GeneratedFile {
   /** Path from the root of the repository. */

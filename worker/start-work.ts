@@ -26,12 +26,14 @@ import { connect } from '../store/connect.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 import { createHandlers } from './create-handlers.ts'
 import { startBacktests } from './start-backtests.ts'
-import { missingSchedules, operatorSweeps, workLists } from './work-lists.ts'
+import { missingSchedules, operatorSweeps, signInMails, workLists } from './work-lists.ts'
 
 /** Least months of partitions ahead. Three are made; with fewer than two left, the operator has to act. */
 const MONTHS_AHEAD_LEAST = 2
 /** How long a webhook may take to answer, the connection included. */
 const WEBHOOK_TIMEOUT_MS = 15_000
+/** How often mails that sign in are looked for. */
+const SIGN_INS_EVERY_MS = 1000
 
 /** Opens the parts that the work uses. None needs to be reachable yet. */
 export function openParts(settings: Settings, log: Logger) {
@@ -95,7 +97,11 @@ export async function startWork(options: WorkOptions) {
     log.error({ queue, err: error }, 'a job failed'),
   )
   const everyMs = durationMs(settings.SWEEP_EVERY)
-  const sweeps = sweepsOf(options, transport).map((all) => startSweeps(all, everyMs, log))
+  const sweeps = [
+    ...sweepsOf(options, transport).map((all) => startSweeps(all, everyMs, log)),
+    // A person waits for it.
+    startSweeps([signInMails(store, transport)], Math.min(everyMs, SIGN_INS_EVERY_MS), log),
+  ]
   const backtests = startBacktests({
     store,
     databaseUrl: directUrl(settings),

@@ -1,6 +1,9 @@
 /** The sweeps: the work lists of PostgreSQL, and work that becomes due by time alone. */
 
 import type { Logger } from 'pino'
+import { mailChannel } from '../adapters/channels/mail/mail-channel.ts'
+import { renderSignInMail } from '../adapters/channels/mail/render-sign-in-mail.ts'
+import type { Transport } from '../adapters/channels/mail/transport.ts'
 import type { MonthEndSchedule } from '../adapters/temporal/schedule-calls.ts'
 import { RESPONSES_KEPT_MS } from '../domain/http.ts'
 import type { Job, JobOf, QueueName } from '../domain/jobs.ts'
@@ -12,6 +15,7 @@ import { forgetBacktests } from '../service/backtests/rows/backtests.ts'
 import { forgetWebhookEvents, webhooksDue } from '../service/channels/rows/deliveries.ts'
 import { tenantsWithMail } from '../service/channels/rows/mails.ts'
 import { forgetOperatorNotices } from '../service/channels/rows/operator-mails.ts'
+import { sendSignIns } from '../service/channels/send-sign-ins.ts'
 import { type OperatorChannel, tellOperator } from '../service/channels/tell-operator.ts'
 import { tenantsWithWould } from '../service/enforcement/rows/would.ts'
 import { hasLateMonthEnd } from '../service/month-end/rows/progress.ts'
@@ -184,6 +188,12 @@ export function missingSchedules(
     },
   }
 }
+
+/** Mails that sign in contacts. */
+export const signInMails = (store: Store, transport: Pick<Transport, 'send'>): Sweep => ({
+  name: 'mails that sign in',
+  run: () => sendSignIns(store, { send: mailChannel(transport).send, render: renderSignInMail }),
+})
 
 /**
  * Mails notices to the operator, and deletes old ones. They may wait for the mail server as long as a mail takes: run them

@@ -114,7 +114,7 @@ export function useKeys(
     if (listener === 'internal' && key.tenantId !== null && isOpenTo === undefined)
       throw forbidden('This path takes operator keys only.')
     const isAllowed = isOpenTo === undefined ? allows(key.scopes, needed) : opensTo(key.scopes, isOpenTo)
-    if (!isAllowed) throw forbidden(`The key has no scope "${isOpenTo === 'billing' ? isOpenTo : needed}".`)
+    if (!isAllowed) throw forbidden(`The key has no scope "${isOpenTo ?? needed}".`)
     request.tenantId = tenantOf(key, named, tenant, hasTenant)
     if (key.lastUsedAt === null || now.getTime() - key.lastUsedAt.getTime() > TOUCH_MS) {
       keys.noteUse(key.id, now)

@@ -49,8 +49,9 @@ function complete(place: LinkPlace, declarations: Declarations): void {
 }
 
 const KEYS = {
-  all: 'Takes keys of the tenant: those that read, and those with the scope `billing`.',
-  billing: 'Takes keys of the tenant with the scope `billing` or `admin`.',
+  read: 'Takes keys of the tenant: those that read, and those with the scope `billing`.',
+  admin: 'Takes keys of the tenant with the scope `billing` or `admin`.',
+  billing: 'Takes keys of the tenant with the scope `billing`.',
 } as const
 
 function headersOf(method: string, declared: Declaration): JsonObject[] {

@@ -10,7 +10,7 @@ const route = publicRoutes('Tenant')
 export const tenantRoutes = [
   route('GET', '/tenant', {
     operationId: 'getTenant',
-    isOpenTo: 'all',
+    isOpenTo: 'read',
     summary: 'The tenant of the request',
     description: "A tenant's key implies its tenant; an operator key names a tenant with `X-Tenant-Id`.",
     response: { 200: Tenant },

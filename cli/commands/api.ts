@@ -80,7 +80,11 @@ async function runApi(settings: Settings, log: Logger): Promise<Running> {
     internalHost: settings.INTERNAL_HOST,
     internalPort: settings.INTERNAL_PORT,
     ...(settings.CONSOLE_PORT !== 'off' && {
-      console: { host: settings.CONSOLE_HOST, port: Number(settings.CONSOLE_PORT), build: buildConsole },
+      console: {
+        host: settings.CONSOLE_HOST,
+        port: Number(settings.CONSOLE_PORT),
+        build: (options) => buildConsole({ ...options, url: settings.CONSOLE_URL.replace(/\/$/, '') }),
+      },
     }),
     dependencies: [
       databaseDependency(database.db),

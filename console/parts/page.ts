@@ -77,8 +77,8 @@ const finder = ({ id }: PageTenant, typed = ''): Html => html`<form class="find"
 <button type="submit">${icon('search')}<span class="hidden">Find</span></button>
 </form>`
 
-const account = ({ keyName }: Session): Html => html`<form class="account" method="post" action="/sign-out">
-<span class="who wide">Key <bdi>${keyName}</bdi></span>
+const account = ({ keyName, contact }: Session): Html => html`<form class="account" method="post" action="/sign-out">
+<span class="who wide">${contact === null ? 'Key ' : ''}<bdi>${contact ?? keyName}</bdi></span>
 <button type="submit">${icon('leave')} <span>Sign out</span></button>
 </form>`
 

@@ -10,18 +10,24 @@ export interface Session {
   /** The tenant of the key. Null for an operator key. */
   readonly tenantId: string | null
   readonly scopes: readonly Scope[]
+  /** E-mail address of the person, signed in by mail, whom the key stands for. Null: signed in by the key. */
+  readonly contact: string | null
 }
 
-/** A session ends so long after its last use, in milliseconds. A night and the day before it. */
+/** A session of a key ends so long after its last use, in milliseconds. A night and the day before it. */
 const IDLE_MS = 12 * 3_600_000
+/** The same of a contact, who looks once a month. */
+const CONTACT_IDLE_MS = 30 * 86_400_000
 /** Longest session, in milliseconds. */
 export const LONGEST_SESSION_MS = 90 * 86_400_000
 /** The last use of a session is written at most so often, in milliseconds. */
 const SEEN_EVERY_MS = 60_000
 
-/** The end of a session that is used now. */
-export const sessionEnd = (createdAt: Date, now: Date): Date =>
-  new Date(Math.min(now.getTime() + IDLE_MS, createdAt.getTime() + LONGEST_SESSION_MS))
+/** The end of a session that is used now. @param contact null: of a key */
+export const sessionEnd = (createdAt: Date, now: Date, contact: string | null): Date => {
+  const idleMs = contact === null ? IDLE_MS : CONTACT_IDLE_MS
+  return new Date(Math.min(now.getTime() + idleMs, createdAt.getTime() + LONGEST_SESSION_MS))
+}
 
 /** Whether the last use of a session is to be written again. */
 export const isSeenLongAgo = (seenAt: Date, now: Date): boolean => now.getTime() - seenAt.getTime() >= SEEN_EVERY_MS

@@ -85,12 +85,12 @@ export const allows = (scopes: readonly Scope[], needed: Scope): boolean =>
     ? levelsOf(scopes).some((level) => LEVELS.indexOf(level) >= LEVELS.indexOf(needed))
     : scopes.includes(needed)
 
-/** For which of a tenant's own keys a path is, where its scope alone does not say so. */
-export type Opening = 'billing' | 'all'
+/** A path about billing: it takes keys with the scope `billing`, and those of this level; with `billing`, of no level. */
+export type Opening = 'read' | 'admin' | 'billing'
 
-/** Whether a path that is open so takes a key with these scopes: those for billing, and all that read if it is for all. */
+/** Whether a path that is open so takes a key with these scopes. */
 export const opensTo = (scopes: readonly Scope[], opening: Opening): boolean =>
-  scopes.includes('billing') || allows(scopes, opening === 'all' ? 'read' : 'admin')
+  scopes.includes('billing') || allows(scopes, opening === 'billing' ? 'operator' : opening)
 
 const KeyName = Label('Purpose of the key, 1 to 100 characters', 'billing export', { minLength: 1, maxLength: 100 })
 

@@ -14,7 +14,10 @@ const MOST_USER_AGENT = 300
 /** Public name of a session or a link: the beginning of its hash. It opens nothing. */
 export const sessionId = (tokenHash: Buffer): string => tokenHash.toString('hex').slice(0, 12)
 
-type KeyOfSession = Pick<StoredKey, 'id' | 'tenantId'>
+interface KeyOfSession extends Pick<StoredKey, 'id' | 'tenantId'> {
+  /** Address of the contact that it stands for. Default: null, it stands for no person. */
+  readonly contact?: string | null
+}
 
 interface Opening {
   readonly userAgent: string
@@ -30,13 +33,14 @@ interface Opening {
  */
 export async function openSession(
   tx: PlatformTx,
-  { id: keyId, tenantId }: KeyOfSession,
+  { id: keyId, tenantId, contact = null }: KeyOfSession,
   { userAgent: given, link }: Opening,
 ): Promise<string> {
   const linkHash = link === undefined ? undefined : hashSecret(link)
   if (linkHash !== undefined && (await deleteSession(tx, linkHash, { isLink: true })) === undefined) throw usedUp()
   const userAgent = quote(given, MOST_USER_AGENT)
-  const { token, id } = await addSession(tx, { keyId, userAgent, expiresAt: sessionEnd(tx.now, tx.now), isLink: false })
+  const expiresAt = sessionEnd(tx.now, tx.now, contact)
+  const { token, id } = await addSession(tx, { keyId, userAgent, expiresAt, isLink: false })
   const after = { keyId, userAgent, ...(linkHash !== undefined && { link: sessionId(linkHash) }) }
   await noteChange(tx, { subject: 'session', id, tenantId, before: null, after })
   return token

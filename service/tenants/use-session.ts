@@ -14,7 +14,8 @@ export async function useSession(tx: PlatformTx, token: string, isUse: boolean):
   const found = await findSession(tx, tokenHash, { isLink: false })
   if (found === undefined) return undefined
   const { createdAt, seenAt, ...session } = found
-  if (isUse && isSeenLongAgo(seenAt, tx.now)) await touchSession(tx, tokenHash, sessionEnd(createdAt, tx.now))
+  if (isUse && isSeenLongAgo(seenAt, tx.now))
+    await touchSession(tx, tokenHash, sessionEnd(createdAt, tx.now, session.contact))
   return session
 }
 

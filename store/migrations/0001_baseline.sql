@@ -113,6 +113,7 @@ create table tenants (
 );
 create trigger tenants_told after delete or update of id on tenants
   for each row execute function notify_caller_change('tenant');
+create index tenants_billing_email on tenants (lower(billing_email));
 create policy all_tenants on tenants to simherd_platform using (true) with check (true);
 create policy own on tenants to simherd_tenant using (id = app_tenant()) with check (id = app_tenant());
 grant insert, select, update on tenants to simherd_platform;
@@ -128,9 +129,13 @@ create table api_keys (
   expires_at timestamptz,
   revoked_at timestamptz,
   last_used_at timestamptz,
-  replaced_by text references api_keys (id)
+  replaced_by text references api_keys (id),
+  contact text                                              -- e-mail address: the key of a person who signs in by mail,
+                                                            -- with a secret that nobody has; null: of programs
 );
 create index api_keys_tenant on api_keys (tenant_id, created_at);
+create unique index api_keys_contact on api_keys (tenant_id, lower(contact))
+  where contact is not null and revoked_at is null and replaced_by is null;
 create trigger api_keys_told after delete or update of id, tenant_id, scopes, secret_hash, expires_at, revoked_at on api_keys
   for each row execute function notify_caller_change('key');
 create policy all_keys on api_keys to simherd_platform using (true) with check (true);
@@ -153,6 +158,29 @@ create index sessions_key on sessions (key_id);
 create index sessions_end on sessions (expires_at);
 create policy all_sessions on sessions to simherd_platform using (true) with check (true);
 grant delete, insert, select, update on sessions to simherd_platform;
+
+-- Mails that sign in a contact, one row each. Link and code are computed from the id: domain/tenants/sign-in-mail.ts.
+create table sign_in_mails (
+  id bigint generated always as identity primary key,
+  key_id text not null references api_keys (id),            -- of the contact
+  browser_hash bytea not null,                              -- SHA-256 of a cookie of the browser that asked
+  console_url text not null,
+  next text not null,                                       -- path of the console to go on to
+  created_at timestamptz not null,
+  used_at timestamptz,
+  wrong_codes integer not null default 0,
+  status text not null default 'pending' check (status in ('pending', 'sent', 'failed')),
+  attempts integer not null default 0,
+  next_attempt_at timestamptz not null,
+  tried_since timestamptz,                                  -- when the server first said: later
+  refused_at timestamptz,                                   -- when the server first refused the address
+  response text
+);
+create index sign_in_mails_key on sign_in_mails (key_id, created_at);
+create index sign_in_mails_age on sign_in_mails (created_at);
+create index sign_in_mails_pending on sign_in_mails (next_attempt_at) where status = 'pending';
+create policy all_mails on sign_in_mails to simherd_platform using (true) with check (true);
+grant delete, insert, select, update on sign_in_mails to simherd_platform;
 
 -- One row a (tenant, Idempotency-Key): what the first request was and what it was answered.
 create table idempotency_keys (
@@ -1236,6 +1264,7 @@ create table addresses (
   created_by text                                           -- actor of the audit trail; null: the service
 );
 create unique index addresses_email on addresses (tenant_id, kind, lower(email));
+create index addresses_of on addresses (lower(email));
 create policy figures on addresses for select to simherd_platform using (true);
 grant delete, insert, select, update on addresses to simherd_tenant;
 grant select (bad_since, email, kind, tenant_id) on addresses to simherd_platform;

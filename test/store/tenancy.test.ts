@@ -173,6 +173,7 @@ describe('row-level security', () => {
     ['the platform', 'response from deliveries'],
     ['the platform', 'rule from guard_holds'],
     ['tenants', '1 from operator_mails'],
+    ['tenants', '1 from sign_in_mails'],
     ['tenants', 'scopes from api_keys'],
     ['tenants', 'secret_hash from api_keys'],
     ['tenants', '1 from backtests'],
@@ -304,6 +305,7 @@ describe('each table of tenants', () => {
       'api_keys FOREIGN KEY (replaced_by) REFERENCES api_keys(id)',
       'pools FOREIGN KEY (tariff_id) REFERENCES tariffs(id)',
       'sessions FOREIGN KEY (key_id) REFERENCES api_keys(id)',
+      'sign_in_mails FOREIGN KEY (key_id) REFERENCES api_keys(id)',
       'sims FOREIGN KEY (pending_tariff_id) REFERENCES tariffs(id)',
       'sims FOREIGN KEY (tariff_id) REFERENCES tariffs(id)',
     ])
@@ -345,6 +347,7 @@ describe('each table of tenants', () => {
       rule_spreads: 'insert select',
       sessions: 'delete insert select update',
       shadow_log: 'delete',
+      sign_in_mails: 'delete insert select update',
       tariffs: 'insert select',
       tenants: 'insert select update',
       ticket_work: 'select update',

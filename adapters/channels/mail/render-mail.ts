@@ -32,7 +32,7 @@ export interface Mail {
 }
 
 /** Prevents automatic replies to mails of the service. Source: RFC 3834. */
-const HEADERS = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' }
+export const HEADERS = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' }
 /** The parts that differ from mail to mail. */
 type Content = Pick<Mail, 'subject' | 'text' | 'html'>
 
@@ -48,7 +48,7 @@ interface Frame {
   readonly offers: readonly Offer[]
 }
 
-const template = <V extends object>(name: string): Handlebars.TemplateDelegate<V & Frame> =>
+export const template = <V extends object>(name: string): Handlebars.TemplateDelegate<V & Frame> =>
   Handlebars.compile(readFileSync(new URL(`templates/${name}.generated.html`, import.meta.url), 'utf8'), {
     // A name that the view lacks must fail here, and not leave a gap in a mail.
     strict: true,
@@ -83,7 +83,7 @@ export function renderMail(
     subject: headerText(body.subject),
     headers: {
       ...HEADERS,
-      ...tenantHeader(notifications),
+      ...tenantHeader(notifications[0]?.tenantName),
       ...(isCopy ? {} : unsubscribeHeaders(notifications, links)),
     },
     ...(attachments.length > 0 ? { attachments } : {}),
@@ -111,8 +111,8 @@ function oneBody(notification: Notification, offers: readonly Offer[]): Content 
 }
 
 /** The tenant, for mail filters and for the sender's name. */
-function tenantHeader([first]: readonly Notification[]): Record<string, string> {
-  const tenant = headerText(shortenLabel(oneLine(first?.tenantName ?? ''), TENANT_CHARS))
+export function tenantHeader(name = ''): Record<string, string> {
+  const tenant = headerText(shortenLabel(oneLine(name), TENANT_CHARS))
   return tenant === '' ? {} : { [TENANT_HEADER]: tenant }
 }
 

@@ -14,14 +14,14 @@ const route = internalRoutes('Operation')
 export const addressRoutes = [
   route('GET', '/addresses', {
     operationId: 'listAddresses',
-    isOpenTo: 'all',
+    isOpenTo: 'read',
     summary: 'Addresses for mails, billing first',
     response: { 200: Type.Array(Address) },
     read: readAddresses,
   }),
   route('POST', '/addresses', {
     operationId: 'addAddress',
-    isOpenTo: 'billing',
+    isOpenTo: 'admin',
     summary: 'Send copies of mails, or escalations, to an address',
     description: '`PATCH /api/tenant/billing-email` changes the billing address.',
     problems: ['address_exists', 'address_limit'],
@@ -49,7 +49,7 @@ export const addressRoutes = [
   }),
   route('DELETE', '/addresses/:id', {
     operationId: 'removeAddress',
-    isOpenTo: 'billing',
+    isOpenTo: 'admin',
     summary: 'Remove an address',
     problems: ['address_not_found', 'address_in_use'],
     bodies: takeNoBody,

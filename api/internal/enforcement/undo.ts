@@ -33,7 +33,7 @@ export const undoRoutes = [
   }),
   route('GET', '/enforcement/suspensions', {
     operationId: 'listSuspensionsOfRule',
-    isOpenTo: 'all',
+    isOpenTo: 'read',
     summary: 'SIMs suspended by a rule in a time span, or about to be',
     query: UndoQuery,
     response: { 200: UndoPage },
@@ -41,7 +41,7 @@ export const undoRoutes = [
   }),
   route('GET', '/enforcement/suspending-rules', {
     operationId: 'listSuspendingRules',
-    isOpenTo: 'all',
+    isOpenTo: 'read',
     summary: 'Rules that have SIMs suspended now, with their number',
     response: { 200: SuspendingRules },
     read: readSuspendingRules,

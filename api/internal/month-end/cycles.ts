@@ -44,7 +44,7 @@ const route = internalRoutes('Cycles', { slow: true })
 export const cycleRoutes = [
   route('GET', '/cycles', {
     operationId: 'listCycles',
-    isOpenTo: 'all',
+    isOpenTo: 'read',
     summary: 'Billing cycles, the newest first',
     description: `The newest ${MOST_CYCLES}; read older ones by their key.`,
     response: { 200: Type.Array(CycleInfo) },

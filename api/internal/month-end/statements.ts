@@ -63,7 +63,7 @@ const route = internalRoutes('Cycles')
 export const statementRoutes = [
   route('GET', '/cycles/:key/statement', {
     operationId: 'readStatement',
-    isOpenTo: 'all',
+    isOpenTo: 'read',
     summary: 'Statement of a closed cycle, page by page',
     description: 'Pools by id, followed by their SIMs; adjustments of earlier cycles last.',
     problems: ['cycle_not_found'],
@@ -89,7 +89,7 @@ export const statementRoutes = [
   }),
   route('GET', '/cycles/:key/statement.csv', {
     operationId: 'exportStatement',
-    isOpenTo: 'all',
+    isOpenTo: 'read',
     summary: 'Statement of a closed cycle as CSV, in its mailed form',
     problems: ['cycle_not_found'],
     params: CycleParams,
@@ -109,7 +109,7 @@ export const statementRoutes = [
   }),
   route('GET', '/cycles/:key/cost', {
     operationId: 'readCycleCost',
-    isOpenTo: 'all',
+    isOpenTo: 'read',
     summary: 'Cost of a billing cycle so far, and at its end if usage goes on as it did',
     description: 'From the lines that a statement would have now; of a closed cycle from those of its statement.',
     problems: ['cycle_not_found'],

@@ -32,7 +32,7 @@ export const internalTenantRoutes = [
   }),
   noticeRoute('GET', '/tenant/notices', {
     operationId: 'readNotices',
-    isOpenTo: 'all',
+    isOpenTo: 'read',
     summary: "The tenant's notification settings",
     response: { 200: NoticeSettings },
     resource: () => ({ kind: 'tenant' }),
@@ -40,7 +40,7 @@ export const internalTenantRoutes = [
   }),
   noticeRoute('PUT', '/tenant/notices', {
     operationId: 'changeNotices',
-    isOpenTo: 'billing',
+    isOpenTo: 'admin',
     summary: "Replace the tenant's notification settings",
     description: 'Time zone of mails, interval of the usage feed, and time before a Critical alert is escalated.',
     body: NoticeSettings,

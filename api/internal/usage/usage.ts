@@ -74,7 +74,7 @@ export const usageRoutes = [
   }),
   route('GET', '/usage', {
     operationId: 'readUsageSeries',
-    isOpenTo: 'all',
+    isOpenTo: 'read',
     summary: 'Usage of a SIM, a pool or the tenant over time, in steps',
     description:
       'Without simId and poolId: of the tenant. A SIM is read from its records, so its series follows it through pools; a pool has the usage of SIMs while they were in it. Refused if it makes more than 1,000 steps, or needs more than 50,000 records or time buckets.',

@@ -76,6 +76,31 @@ export async function insertKey(
             ${key.expiresAt})`.execute(tx.q)
 }
 
+/**
+ * Locks the key that stands for a contact of a tenant, and makes it before if there is none. Its secret is nobody's.
+ *
+ * @returns its id
+ */
+export async function lockContactKey(
+  tx: PlatformTx,
+  key: Pick<StoredKey, 'id' | 'secretHash' | 'scopes'> & { readonly tenantId: string; readonly contact: string },
+): Promise<string> {
+  await sql`
+    insert into api_keys (id, tenant_id, name, scopes, secret_hash, created_at, contact)
+    values (${key.id}, ${key.tenantId}, ${key.contact}, ${[...key.scopes]}::text[], ${key.secretHash}, ${tx.now},
+            ${key.contact})
+    on conflict (tenant_id, lower(contact)) where contact is not null and revoked_at is null and replaced_by is null
+    do nothing`.execute(tx.q)
+  const { rows } = await sql<{ id: string }>`
+    select id from api_keys
+     where tenant_id = ${key.tenantId} and lower(contact) = lower(${key.contact}) and contact is not null
+       and revoked_at is null and replaced_by is null
+       for update`.execute(tx.q)
+  if (rows[0] === undefined)
+    throw new Error(`the key of a contact of tenant ${key.tenantId} was revoked while it was read`)
+  return rows[0].id
+}
+
 /** The part of a key that decides changes to it. */
 export type HeldKey = Omit<KeyRow, 'createdAt' | 'lastUsedAt'>
 

@@ -1,5 +1,5 @@
 /** Sessions of the console, by the SHA-256 of their token. The table belongs to the platform, as the keys do. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Session } from '../../../domain/tenants/session.ts'
 import type { PlatformTx } from '../../../store/tenancy.ts'
 
@@ -29,6 +29,13 @@ export interface TokenKind {
   readonly isLink: boolean
 }
 
+/** Whether the key `k` works: it is neither revoked nor expired, and its contact still gets mails of the tenant. */
+export const keyWorks = (now: Date): RawBuilder<unknown> => sql`
+  (k.revoked_at is null and (k.expires_at is null or k.expires_at > ${now})
+   and (k.contact is null
+        or exists (select from tenants b where b.id = k.tenant_id and lower(b.billing_email) = lower(k.contact))
+        or exists (select from addresses a where a.tenant_id = k.tenant_id and lower(a.email) = lower(k.contact))))`
+
 /** Reads a session or a link; undefined if it or its key has expired, or the key was revoked. */
 export async function findSession(
   tx: PlatformTx,
@@ -36,12 +43,12 @@ export async function findSession(
   { isLink }: TokenKind,
 ): Promise<StoredSession | undefined> {
   const { rows } = await sql<StoredSession>`
-    select k.id as "keyId", k.name as "keyName", k.tenant_id as "tenantId", k.scopes,
+    select k.id as "keyId", k.name as "keyName", k.tenant_id as "tenantId", k.scopes, k.contact,
            s.created_at as "createdAt", s.seen_at as "seenAt"
       from sessions s
       join api_keys k on k.id = s.key_id
      where s.token_hash = ${tokenHash} and s.is_link = ${isLink} and s.expires_at > ${tx.now}
-       and k.revoked_at is null and (k.expires_at is null or k.expires_at > ${tx.now})`.execute(tx.q)
+       and ${keyWorks(tx.now)}`.execute(tx.q)
   return rows[0]
 }
 

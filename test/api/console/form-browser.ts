@@ -1,4 +1,4 @@
-/** A console on the harness's database, and a browser without scripts: it keeps the cookie and sends forms. */
+/** A console on the harness's database, and a browser without scripts: it keeps cookies and sends forms. */
 import { afterAll, beforeAll } from 'vitest'
 import type { App } from '../../../api/http/app.ts'
 import { askEachTime } from '../../../api/keys/key-cache.ts'
@@ -16,21 +16,28 @@ export interface Browser {
   readonly get: (url: string, headers?: Record<string, string>) => Promise<Answer>
   /** Sends a form, as from a page of the console unless the headers say otherwise. */
   readonly post: (url: string, form: Record<string, string>, headers?: Record<string, string>) => Promise<Answer>
-  /** The value of its cookie; undefined without one. */
+  /** The value of its session's cookie; undefined without one. */
   readonly token: () => string | undefined
 }
+
+/** Where links in mails lead. */
+const CONSOLE_URL = 'https://console.meadow.example'
 
 /** As a browser sends it from a page of the console. */
 export const OWN = { 'sec-fetch-site': 'same-origin' }
 
-/** @param cookie that it has already */
+const SESSION = '__Host-simherd'
+
+/** @param cookie of a session that it has already */
 function openBrowser(app: App, cookie?: string): Browser {
-  let token = cookie
+  const jar = new Map(cookie === undefined ? [] : [[SESSION, cookie]])
   const ask = async (method: 'GET' | 'POST', url: string, headers: Record<string, string>, payload?: string) => {
-    const kept = token === undefined ? {} : { cookie: `__Host-simherd=${token}` }
+    const kept = jar.size === 0 ? {} : { cookie: [...jar].map(([name, value]) => `${name}=${value}`).join('; ') }
     const answer = await app.inject({ method, url, headers: { ...kept, ...headers }, ...(payload && { payload }) })
-    const set = answer.cookies.find(({ name }) => name === '__Host-simherd')
-    if (set !== undefined) token = set.value || undefined
+    for (const { name, value } of answer.cookies) {
+      if (value === '') jar.delete(name)
+      else jar.set(name, value)
+    }
     return { status: answer.statusCode, headers: answer.headers, body: answer.body }
   }
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -38,7 +45,7 @@ function openBrowser(app: App, cookie?: string): Browser {
     get: (url, headers = {}) => ask('GET', url, headers),
     post: (url, fields, headers = OWN) =>
       ask('POST', url, { ...form, ...headers }, new URLSearchParams(fields).toString()),
-    token: () => token,
+    token: () => jar.get(SESSION),
   }
 }
 
@@ -54,7 +61,8 @@ export function useConsole(harness: Harness, more: Partial<ConsoleOptions> = {})
   beforeAll(async () => {
     const sessions = sessionsOf(harness.store, askEachTime(harness.store))
     const { outside, inside, callers } = harness
-    const app = await buildConsole({ outside, inside, callers, sessions, refusalLimit: 0, anonymousLimit: 0, ...more })
+    const limits = { refusalLimit: 0, anonymousLimit: 0 }
+    const app = await buildConsole({ outside, inside, callers, sessions, ...limits, url: CONSOLE_URL, ...more })
     const open = (cookie?: string) => openBrowser(app, cookie)
     const signedIn = async (key: string) => {
       const browser = open()

@@ -21,15 +21,8 @@ const OPEN_TO_ALL = [
   'listAddresses',
   'readNotices',
 ]
-const OPEN_TO_BILLING = [
-  'listAlerts',
-  'getAlert',
-  'listMails',
-  'getMail',
-  'addAddress',
-  'removeAddress',
-  'changeNotices',
-]
+const OPEN_TO_ADMINS = ['addAddress', 'removeAddress', 'changeNotices']
+const OPEN_TO_BILLING = ['listAlerts', 'getAlert', 'listMails', 'getMail', 'explainRules']
 
 const send = (ask: Ask, operation: Operation, call: Call, headers: Record<string, string> = {}) =>
   ask(operation.method, urlOf(operation, call), call.body, headers)
@@ -76,7 +69,8 @@ const opensFor =
   (operationId: string) =>
   (scope: TenantScope): boolean =>
     OPEN_TO_ALL.includes(operationId) ||
-    (OPEN_TO_BILLING.includes(operationId) && (scope === 'billing' || scope === 'admin'))
+    (OPEN_TO_ADMINS.includes(operationId) && (scope === 'admin' || scope === 'billing')) ||
+    (OPEN_TO_BILLING.includes(operationId) && scope === 'billing')
 
 /** Who must be refused, and how. */
 function refusals(harness: Harness, keys: Keys, { operationId, method, listener }: Operation): Refusal[] {

@@ -1,18 +1,16 @@
-/** The door: signs in by a key or a link, and signs out. */
+/** Signs in by a key or its link, and signs out. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { html } from 'hono/html'
 import { type Static, Type } from 'typebox'
-import { useTryLimit } from '../../api/http/rate-limit.ts'
-import type { Sessions } from '../../api/keys/sessions.ts'
-import { ServiceError } from '../../domain/errors.ts'
-import type { Session } from '../../domain/tenants/session.ts'
-import { mayDropCookie, ownPath } from '../own-request.ts'
-import type { Html } from '../parts/html.ts'
-import { icon } from '../parts/icon.ts'
-import { sendPage } from '../parts/page.ts'
-import { clearToken, setToken, tokenOf } from '../session.ts'
+import { useTryLimit } from '../../../api/http/rate-limit.ts'
+import type { Sessions } from '../../../api/keys/sessions.ts'
+import { ServiceError } from '../../../domain/errors.ts'
+import type { Session } from '../../../domain/tenants/session.ts'
+import { ownPath } from '../../own-request.ts'
+import { clearToken, tokenOf } from '../../session.ts'
+import { browserOf, type Door, faultIn, letIn, mailForm, refusalIn, sendDoor } from './door.ts'
 
-interface DoorOptions {
+export interface DoorOptions {
   readonly sessions: Sessions
   /** Tries to sign in a minute and address; 0: no limit. Default: 60. */
   readonly refusalLimit?: number
@@ -52,14 +50,10 @@ export const doorRoutes: FastifyPluginAsync<DoorOptions> = async (app, { session
     await useTryLimit(tries, refusalLimit)
     const enter = async (request: FastifyRequest, reply: FastifyReply, next: string, signing: Promise<string>) => {
       const token = await signing.catch(refusalIn)
-      if (token instanceof ServiceError) return sendDoor(reply.code(401), keyDoor(next, token.message))
-      if (request.session !== null) await sessions.signOut(tokenOf(request), request.session, request.id)
-      return setToken(reply, token).redirect(next, 303)
+      return token instanceof ServiceError
+        ? sendDoor(reply.code(401), keyDoor(next, token.message))
+        : letIn(request, reply, { sessions, token, next })
     }
-    const browserOf = ({ id: requestId, headers: { 'user-agent': userAgent = '' } }: FastifyRequest) => ({
-      userAgent,
-      requestId,
-    })
     tries.post<{ Body: Static<typeof SignIn> }>(
       '/sign-in',
       { config: { isOpen: true }, schema: { body: SignIn } },
@@ -78,33 +72,6 @@ export const doorRoutes: FastifyPluginAsync<DoorOptions> = async (app, { session
   })
 }
 
-/** The refusal of a key or a link. @throws any other error */
-function refusalIn(error: unknown): ServiceError {
-  if (error instanceof ServiceError && error.code === 'unauthorized') return error
-  throw error
-}
-
-interface Door {
-  /** The path that the form is sent to. */
-  readonly action: string
-  readonly fields: Html
-}
-
-const sendDoor = (reply: FastifyReply, { action, fields }: Door): Promise<FastifyReply> =>
-  sendPage(reply, {
-    title: 'Sign in',
-    session: null,
-    main: html`<form class="door panel" method="post" action="${action}">
-<h1>Sign in</h1>
-${fields}
-<button class="first" type="submit">Sign in</button>
-${mayDropCookie(reply.request.headers) ? INSECURE : ''}
-</form>`,
-  })
-
-const INSECURE = html`<p class="mute">Your browser does not say that this connection is secure. It stays signed in only by
-https, or at 127.0.0.1 on the machine of the service.</p>`
-
 /** The key is never sent back. */
 const keyDoor = (next: string, fault = ''): Door => ({
   action: '/sign-in',
@@ -114,7 +81,8 @@ const keyDoor = (next: string, fault = ''): Door => ({
 <input id="key" name="key" type="password" required autofocus autocomplete="current-password" spellcheck="false"
  aria-describedby="hint"${fault === '' ? '' : html` aria-invalid="true"`}>
 <p id="hint" class="mute">Of an operator, or of your tenant. You act with its rights.</p>
-${fault === '' ? '' : html`<p class="notice critical" role="alert">${icon('critical')} <span>${fault}</span></p>`}`,
+${faultIn(fault)}`,
+  below: mailForm(next),
 })
 
 const linkDoor = (link: string, { keyName }: Session): Door => ({
