@@ -13,7 +13,6 @@ const route = internalRoutes('Rules')
 export const explainRoutes = [
   route('GET', '/rules/explain', {
     operationId: 'explainRules',
-    isOpenTo: 'billing',
     summary: 'Explain why rules fired or did not, for a past log entry, or for a SIM, pool, tag or the tenant now',
     description:
       'An entry is explained from its stored data. A subject is evaluated as by the watchdog, without writing: the result, the nearest changes, and the obstacles. Without an id: the tenant.',

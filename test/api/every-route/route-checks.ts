@@ -22,7 +22,7 @@ const OPEN_TO_ALL = [
   'readNotices',
 ]
 const OPEN_TO_ADMINS = ['addAddress', 'removeAddress', 'changeNotices']
-const OPEN_TO_BILLING = ['listAlerts', 'getAlert', 'listMails', 'getMail', 'explainRules']
+const OPEN_TO_BILLING = ['listAlerts', 'getAlert', 'listMails', 'getMail']
 
 const send = (ask: Ask, operation: Operation, call: Call, headers: Record<string, string> = {}) =>
   ask(operation.method, urlOf(operation, call), call.body, headers)
