@@ -258,6 +258,18 @@ create policy own on changed_subjects for all to simherd_tenant using ( CASE WHE
 grant delete, insert, select, update on changed_subjects to simherd_tenant;
 grant select on changed_subjects to simherd_platform;
 
+create table cycle_costs (
+  tenant_id text default app_tenant() not null,
+  cycle_key text not null,
+  cost jsonb not null,
+  as_of timestamp with time zone not null,
+  constraint cycle_costs_pkey PRIMARY KEY (tenant_id, cycle_key)
+);
+alter table cycle_costs enable row level security;
+alter table cycle_costs force row level security;
+create policy own on cycle_costs for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
+grant insert, select, update on cycle_costs to simherd_tenant;
+
 create table cycle_openings (
   tenant_id text default app_tenant() not null,
   cycle_key text not null,

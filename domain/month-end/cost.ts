@@ -1,6 +1,6 @@
 /**
  * The cost of a billing cycle so far, and at its end if usage goes on as it did. Source: the internal interface,
- * /internal/cycles/{key}/cost. Its size is bounded.
+ * /internal/cycles/{key}/cost. Its size is bounded. Costs are kept (service/month-end/keep-cost.ts).
  */
 import { type Static, Type } from 'typebox'
 import { Count, firstOfList, Instant, nullable, strictObject, Text } from '../schema.ts'
@@ -40,7 +40,7 @@ export const CycleCost = strictObject({
   endsAt: Instant('First instant of the next cycle'),
   closedAt: nullable(Instant('Time of the close: the figures are of its statement; null while it is open')),
   currency: Text('ISO 4217', 'EUR'),
-  asOf: Instant('Time of the figures'),
+  asOf: Instant('Time of the figures: of an open cycle within the last minute, unless they take long to add up'),
   knownTo: Instant('End of the known usage, which a forecast rests on'),
   lines: Count('Lines that a statement would have, adjustments included'),
   usageBytes: Count('Bytes used'),

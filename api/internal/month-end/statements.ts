@@ -1,9 +1,7 @@
-/** The costs of a billing cycle: the statement of a closed cycle, and the plan for an open one. */
+/** The costs of a billing cycle: the statement of a closed cycle, the plan for an open one, and the cost of either. */
 import { Type } from 'typebox'
-import { CycleCost } from '../../../domain/month-end/cost.ts'
 import { MonthEndPlan } from '../../../domain/month-end/plan.ts'
 import { Id, nullable, oneOf, strictObject, Text } from '../../../domain/schema.ts'
-import { costOfCycle } from '../../../service/month-end/cost-of-cycle.ts'
 import { planMonthEnd } from '../../../service/month-end/plan-month-end.ts'
 import {
   allLines,
@@ -17,6 +15,7 @@ import { inTenant, readOnly } from '../../../store/tenancy.ts'
 import { csvQuery, csvResponse, sendCsv } from '../../files/csv.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
 import { CycleParams } from '../../http/params.ts'
+import { costRoute } from './cost.ts'
 
 const MOST = Number.MAX_SAFE_INTEGER
 const filters = {
@@ -107,18 +106,7 @@ export const statementRoutes = [
       return sendCsv(reply, `statement-${key}`, pages, { columns: STATEMENT_COLUMNS, ...options })
     },
   }),
-  route('GET', '/cycles/:key/cost', {
-    operationId: 'readCycleCost',
-    isOpenTo: 'read',
-    summary: 'Cost of a billing cycle so far, and at its end if usage goes on as it did',
-    description: 'From the lines that a statement would have now; of a closed cycle from those of its statement.',
-    problems: ['cycle_not_found'],
-    params: CycleParams,
-    response: { 200: CycleCost },
-    slow: true,
-    // It may open the cycle, and takes that back.
-    handle: ({ tenantId, params }, { store }) => inTenant(store, tenantId, (tx) => costOfCycle(tx, params.key)),
-  }),
+  costRoute,
   route('GET', '/cycles/:key/plan', {
     operationId: 'planMonthEnd',
     summary: 'Preview of the month end',

@@ -6,6 +6,7 @@ import { otherIccidsOf } from '../../../domain/identifiers.ts'
 import { cycleAt, previousCycle } from '../../../domain/time/cycle.ts'
 import { tenantsWithMail } from '../../../service/channels/rows/mails.ts'
 import { sendMails } from '../../../service/channels/send-mails.ts'
+import { keptCost } from '../../../service/month-end/keep-cost.ts'
 import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { openBulkTickets } from '../../../service/tickets/open-bulk-tickets.ts'
 import { tenantsWithBulkWork } from '../../../service/tickets/rows/bulk.ts'
@@ -307,6 +308,15 @@ export const HOT: Readonly<Record<string, Work>> = {
     await execute(estate)
     await get(estate, `${url}/changes`, 'inside')
   },
+  'the kept cost of a cycle': (estate) =>
+    asTenant(estate, async (tx) => {
+      const { key } = running(estate)
+      await sql`
+        insert into cycle_costs (cycle_key, cost, as_of) values (${key}, '{}', ${tx.now}) on conflict do nothing`.execute(
+        tx.q,
+      )
+      await keptCost(tx, key)
+    }),
   'how far a month end is': (estate) => get(estate, `/internal/cycles/${ended(estate).key}/progress`, 'inside'),
   'SIMs that come back': (estate) =>
     send(estate, 'inside', 'POST', `/internal/cycles/${ended(estate).key}/suspensions/return`, {
