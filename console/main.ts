@@ -15,6 +15,7 @@ import { decisionRoutes } from './pages/decisions/index.ts'
 import { enforcementRoutes } from './pages/enforcement/index.ts'
 import { estateRoutes } from './pages/estate.ts'
 import { findRoutes } from './pages/find.ts'
+import { myRoutes } from './pages/my/index.ts'
 import { overviewRoutes } from './pages/overview/index.ts'
 import { poolRoutes } from './pages/pools/index.ts'
 import { doorRoutes } from './pages/sign-in/by-key.ts'
@@ -94,6 +95,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     ticketRoutes(scope, options, clock)
     bulkRoutes(scope, options, clock)
     workflowRoutes(scope, options, clock)
+    myRoutes(scope, options, clock)
     scope.get('/*', async ({ url }) => {
       throw new ServiceError('not_found', `There is no page ${url.split('?')[0]}.`)
     })

@@ -7,7 +7,7 @@ import { PLATFORM, type TenantEntry } from '../../domain/tenants/tenant.ts'
 import { mustAnswer } from '../answers.ts'
 import { callsOf, type Doors } from '../calls.ts'
 import type { Html } from '../parts/html.ts'
-import { sendPage } from '../parts/page.ts'
+import { callerIn, sendPage } from '../parts/page.ts'
 
 const Query = Type.Object({
   search: Type.Optional(Type.String()),
@@ -20,7 +20,8 @@ export function estateRoutes(app: FastifyInstance, doors: Doors): void {
     { schema: { querystring: Query } },
     async (request, reply) => {
       const { session } = request
-      if (session?.tenantId != null) return reply.redirect(tenantPath(session.tenantId), 303)
+      if (session?.tenantId != null)
+        return reply.redirect(callerIn(session) === 'contact' ? '/my' : tenantPath(session.tenantId), 303)
       const calls = callsOf(doors, { keyId: request.keyId, tenantId: PLATFORM, requestId: request.id })
       const { search, page = 1 } = request.query
       const query = { page, ...(search !== undefined && { search }) }

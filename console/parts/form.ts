@@ -52,6 +52,7 @@ export const OBJECT_PATHS = {
   bulk: objectPath(Type.String({ format: 'uuid', description: 'Bulk run' })),
   decisions: objectPath(Id('Decision')),
   enforcement: Type.Object({ tenant: Type.String() }),
+  'my/settings': Type.Object({ tenant: Type.String() }),
   pools: objectPath(Id('Pool')),
   silences: objectPath(Id('Silence')),
   sims: objectPath(Id('SIM')),

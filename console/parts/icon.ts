@@ -35,6 +35,10 @@ const NAMES = {
   leave: 'log-out',
   enforcement: 'shield',
   settings: 'settings-2',
+  month: 'receipt-text',
+  statement: 'calendar',
+  download: 'download',
+  add: 'plus',
   menu: 'menu',
 } as const
 export type IconName = keyof typeof NAMES

@@ -2,6 +2,7 @@
 import type { FastifyReply } from 'fastify'
 import { html } from 'hono/html'
 import type { Session } from '../../domain/tenants/session.ts'
+import { allows } from '../../domain/tenants/tenant.ts'
 import { FIND_SCRIPT, ICON, LIVE_SCRIPTS, STYLE } from './asset.ts'
 import type { Html } from './html.ts'
 import { icon } from './icon.ts'
@@ -31,7 +32,8 @@ export const sendPage = async (reply: FastifyReply, page: Page): Promise<Fastify
   reply.type('text/html; charset=utf-8').send(String(await frame({ session: reply.request.session, ...page })))
 
 const frame = ({ title, main, session = null, tenant, current, find, isLive = true }: Page): Html => {
-  const isOperator = session?.tenantId === null
+  const caller = session === null ? 'contact' : callerIn(session)
+  const isOperator = caller === 'operator'
   // The status, whose version a pulse is, and finding are for operators.
   const pulse = isLive && tenant !== undefined && isOperator ? `/t/${tenant.id}/pulse` : undefined
   const scripts = [
@@ -62,7 +64,7 @@ ${pulse === undefined ? '' : html`<span id="live" class="live" role="status"></s
 ${session === null ? '' : account(session)}
 </header>
 <div class="${tenant === undefined ? 'alone' : 'beside'}">
-${tenant === undefined ? '' : navigation(tenant, isOperator, current)}
+${tenant === undefined ? '' : navigation(tenant, caller, current)}
 <main id="main" tabindex="-1">
 ${main}
 </main>
@@ -82,28 +84,46 @@ const account = ({ keyName, contact }: Session): Html => html`<form class="accou
 <button type="submit">${icon('leave')} <span>Sign out</span></button>
 </form>`
 
-/** The pages of a tenant. A page that is not there yet has no line. The internal interface takes operator keys only. */
+/** Kinds of callers. A contact is not signed in by a key, and may see costs and mails alone. */
+export type Caller = 'operator' | 'key' | 'contact'
+
+export const callerIn = ({ tenantId, scopes }: Session): Caller =>
+  tenantId === null ? 'operator' : allows(scopes, 'read') ? 'key' : 'contact'
+
+const OPERATORS: readonly Caller[] = ['operator']
+const KEYS: readonly Caller[] = ['operator', 'key']
+const CONTACTS: readonly Caller[] = ['contact']
+
+/** The pages of a tenant, and the callers that the interface lets see them. A page that is not there yet has no line. */
 const PAGES = [
-  { path: '', name: 'Overview', icon: 'overview', isForOperators: false },
-  { path: 'alerts', name: 'Alerts', icon: 'bell', isForOperators: true },
-  { path: 'sims', name: 'SIMs', icon: 'sim', isForOperators: false },
-  { path: 'pools', name: 'Pools', icon: 'pool', isForOperators: false },
-  { path: 'enforcement', name: 'Enforcement', icon: 'enforcement', isForOperators: true },
-  { path: 'silences', name: 'Silences', icon: 'silence', isForOperators: true },
-  { path: 'tickets', name: 'Tickets', icon: 'ticket', isForOperators: true },
-  { path: 'workflows', name: 'Workflows', icon: 'workflow', isForOperators: true },
+  { path: '', name: 'Overview', icon: 'overview', isFor: KEYS },
+  { path: 'alerts', name: 'Alerts', icon: 'bell', isFor: OPERATORS },
+  { path: 'sims', name: 'SIMs', icon: 'sim', isFor: KEYS },
+  { path: 'pools', name: 'Pools', icon: 'pool', isFor: KEYS },
+  { path: 'enforcement', name: 'Enforcement', icon: 'enforcement', isFor: OPERATORS },
+  { path: 'silences', name: 'Silences', icon: 'silence', isFor: OPERATORS },
+  { path: 'tickets', name: 'Tickets', icon: 'ticket', isFor: OPERATORS },
+  { path: 'workflows', name: 'Workflows', icon: 'workflow', isFor: OPERATORS },
+  { path: 'my', name: 'My month', icon: 'month', isFor: [...OPERATORS, ...CONTACTS] },
+  { path: 'my/statements', name: 'Statements', icon: 'statement', isFor: CONTACTS },
+  { path: 'my/settings', name: 'Settings', icon: 'settings', isFor: CONTACTS },
 ] as const
 
-const navigation = ({ id }: PageTenant, isOperator: boolean, current?: string): Html => html`<details class="menu">
+function navigation({ id }: PageTenant, caller: Caller, current?: string): Html {
+  const pages = PAGES.filter(({ isFor }) => isFor.includes(caller))
+  // A page without a line belongs to the one above it.
+  const here = pages.findLast(({ path }) => current === path || current?.startsWith(`${path}/`))
+  return html`<details class="menu">
 <summary>${icon('menu')} Pages</summary>
 <nav aria-label="Pages">
 <ul>
-${PAGES.filter(({ isForOperators }) => isOperator || !isForOperators).map(
+${pages.map(
   (
     page,
-  ) => html`<li><a href="/t/${id}${page.path === '' ? '' : `/${page.path}`}"${current === page.path ? html` aria-current="page"` : ''}>
+  ) => html`<li><a href="/t/${id}${page.path === '' ? '' : `/${page.path}`}"${here === page ? html` aria-current="page"` : ''}>
 ${icon(page.icon)} ${page.name}</a></li>`,
 )}
 </ul>
 </nav>
 </details>`
+}

@@ -1,4 +1,5 @@
 /** Usage over the running billing cycle: of a SIM, a pool, or all SIMs. */
+import { instant } from '../../domain/local-time.ts'
 import type { CycleInfo } from '../../domain/month-end/month-end.ts'
 import { megabytes } from '../../domain/quantity.ts'
 import { MB } from '../../domain/units.ts'
@@ -30,16 +31,20 @@ export function readUsage(calls: Calls, of: Of, { startsAt, endsAt }: Span): Pro
   return tryAnswer(calls.inside.GET('/internal/usage', { params: { query } }))
 }
 
+/** The cycle that runs now. The next one may be there before it begins. @param now epoch milliseconds */
+export const runningOf = (cycles: readonly CycleInfo[], now: number): CycleInfo | undefined =>
+  cycles.find(({ startsAt, endsAt }) => Date.parse(startsAt) <= now && now < Date.parse(endsAt))
+
 interface CycleUsage {
   readonly cycle?: CycleInfo
   readonly series: Part<UsageSeries>
 }
 
-/** The running cycle, and usage in it. The next cycle may be there before it begins. */
+/** The running cycle, and usage in it. */
 export async function readCycleUsage(calls: Calls, of: Of, now: number): Promise<CycleUsage> {
   const cycles = await tryAnswer(calls.inside.GET('/internal/cycles'))
   if (cycles === null || 'missing' in cycles) return { series: cycles }
-  const cycle = cycles.data.find(({ startsAt, endsAt }) => Date.parse(startsAt) <= now && now < Date.parse(endsAt))
+  const cycle = runningOf(cycles.data, now)
   if (cycle === undefined) return { series: { missing: 'The running cycle is not open yet.' } }
   return { cycle, series: await readUsage(calls, of, cycle) }
 }
@@ -47,6 +52,12 @@ export async function readCycleUsage(calls: Calls, of: Of, now: number): Promise
 const WORDS: Readonly<Record<Step, string>> = { P1D: 'Day', PT1H: 'Hour', PT5M: 'Time' }
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' })
+
+/** The end of a cycle, briefly: its last day in UTC, or the instant if it ends within one. */
+export function endWords({ startsAt, endsAt }: Span): string {
+  const [from, to] = [Date.parse(startsAt), Date.parse(endsAt)]
+  return stepOf(to - from) === 'P1D' && to % STEPS.P1D === 0 ? DAY.format(to - 1) : instant(endsAt)
+}
 
 export function usageChart({ step, points }: UsageSeries): Html {
   const format = step === 'P1D' ? DAY : TIME

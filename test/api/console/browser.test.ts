@@ -30,6 +30,11 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     ])
     await aSim(harness.tenant, { tag: '\u202Eright to left' })
     await aSim(harness.tenant, { tag: 'watt' })
+    await harness.tenant.inside('POST', '/internal/addresses', { kind: 'copy', email: `${'c'.repeat(60)}@example.com` })
+    await recordUsage(harness.store, harness.tenant.id, [
+      { recordId: 'c', simId: id, at: '2026-10-20T00:00:00Z', smsCount: 9 },
+    ])
+    await harness.tenant.inside('POST', '/internal/cycles/2026-10/close')
     const tenant = `/t/${harness.tenant.id}`
     simPath = `${tenant}/sims/${id}`
     poolPath = `${tenant}/pools/${poolId}`
@@ -160,6 +165,26 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     expect(await page.locator('main').getByRole('status').textContent()).toContain('It is silenced')
     expect(await page.getByText('The meter is replaced').first().isVisible()).toBe(true)
   })
+
+  test.each(SCREENS)(
+    'shows the month, statements and settings of a tenant, also of an empty one: %s',
+    async (_, shownAs) => {
+      const { page, said } = await openPage(shownAs)
+      await signIn(page, harness.operatorKey)
+      const faults: string[] = []
+      const below = ['', '?cycle=2026-10', '/statements', '/settings', '/settings/level', '/settings/add-copy']
+      for (const path of [
+        `/t/${harness.other.id}/my`,
+        ...below.map((one) => `/t/${harness.tenant.id}/my${one}`),
+        `/t/${harness.tenant.id}/my/settings/remove?address=1`,
+      ]) {
+        await page.goto(`${shown.url}${path}`)
+        faults.push(...(await faultsOf(page)))
+      }
+
+      expect({ faults, said }).toEqual({ faults: [], said: [] })
+    },
+  )
 
   test('loses nothing in forced colours, with text of 200 %, or enlarged to 200 %', async () => {
     const { page, said } = await openPage({ viewport: sized(1280) })

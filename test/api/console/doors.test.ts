@@ -22,6 +22,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   '/t/:tenant/find': '?q=w',
   '/t/:tenant/bulk/new': '?type=suspend&all=true',
   '/t/:tenant/enforcement/undo': '?rule=r&since=2026-11-01T00:00:00Z',
+  '/t/:tenant/my/settings/remove': '?address=1',
 }
 
 type Route = { readonly path: string }
@@ -75,6 +76,7 @@ beforeAll(async () => {
     tickets: (await tenant.ask('POST', '/api/tickets/refresh', { simId: sim.id })).body.id,
     bulk: (await tenant.inside('POST', '/internal/bulk-tickets', { type: 'refresh', sims: { ids: [sim.id] } })).body.id,
     workflows: encodeURIComponent(suspendOnOverageId(tenant.id, sim.id, '2026-11')),
+    statements: '2026-11',
     silences: (await tenant.inside('POST', '/internal/silences', { rule: 'r', lasts: 'P1D', reason: 'r' })).body.id,
   })
   // A form misses its key; a page takes no form.
@@ -94,6 +96,8 @@ const form = () => ({
   reason: 'r',
   lasts: 'PT1H',
   expect: '1',
+  email: 'copy@example.com',
+  address: '1',
 })
 
 type Ask = (browser: Browser, url: string) => Promise<{ status: number }>
@@ -151,7 +155,7 @@ test.each(['read', 'write', 'admin'])('to a %s key of the tenant each is as the 
 
 test.each([
   ['read', 3],
-  ['operator', 8],
+  ['operator', 9],
 ] as const)('the navigation of a key %s has the pages that are shown to it', async (caller, most) => {
   const browser = browsers[caller] ?? pages.open()
   const { body } = await browser.get(`/t/${harness.tenant.id}`)

@@ -3,7 +3,12 @@ import { glob, readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { ASSETS } from '../../../console/parts/asset.ts'
+import { TicketType } from '../../../domain/codes.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
+import { openTicket } from '../../../service/tickets/open-ticket.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { endTicket } from '../../service/harness.ts'
+import { recordUsage } from '../../service/record-usage.ts'
 import { asShipped, only } from '../../service/watchdog/alert-world.ts'
 import { statementsIn } from '../../setup/count-statements.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
@@ -19,6 +24,14 @@ const AROUND =
 
 /** The pages of a SIM and a pool explain all their rules, which takes 13. */
 const MOST_STATEMENTS: Readonly<Record<string, number>> = { SIM: 40, Pool: 35 }
+
+/** Suspends a SIM in the name of a rule. */
+async function suspend(rule: string, simId: number): Promise<void> {
+  const cause = { by: 'watchdog', rule, cycle: '2026-11', until: 'renewal', workflowId: 'w' } as const
+  await inTenant(harness.store, harness.tenant.id, async (tx) =>
+    endTicket(tx, simId, await openTicket(tx, { simId, type: TicketType.Suspend, cause })),
+  )
+}
 
 describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
   const paths: Record<string, string> = {}
@@ -67,6 +80,15 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
       Ticket: `${path}/tickets/${ticket}`,
       Cancel: `${path}/tickets/${ticket}/cancel`,
     })
+    for (const rule of ['sim-overage', 'pool-overage', 'other']) await suspend(rule, sims.pop()?.id ?? 0)
+    for (const month of [4, 5, 6, 7, 8, 9, 10].map((n) => `2026-${String(n).padStart(2, '0')}`)) {
+      await recordUsage(harness.store, tenant.id, [
+        { recordId: month, simId: sims[0]?.id, at: `${month}-02T00:00:00Z` },
+      ])
+      await tenant.inside('POST', `/internal/cycles/${month}/close`)
+    }
+    Object.assign(paths, { Month: `${path}/my`, Closed: `${path}/my?cycle=2026-10` })
+    Object.assign(paths, { Statements: `${path}/my/statements`, Mails: `${path}/my/settings` })
     const many = simIds.slice(0, 50)
     const run = (await tenant.inside('POST', '/internal/bulk-tickets', { type: 'suspend', sims: { ids: many } })).body
       .id
@@ -103,6 +125,10 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
     'Run',
     'Ticked',
     'Matching',
+    'Month',
+    'Closed',
+    'Statements',
+    'Mails',
   ])('%s', async (name) => {
     const browser = await pages.signedIn(harness.operatorKey)
     const spies = [harness.outside, harness.inside].map((listener) => vi.spyOn(listener, 'inject'))

@@ -1,0 +1,58 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { html } from 'hono/html'
+import { type Static, Type } from 'typebox'
+import { CycleParams } from '../../../api/http/params.ts'
+import { pageQuery } from '../../../domain/page.ts'
+import type { Doors } from '../../calls.ts'
+import { actRoutes, Done, doneNotice } from '../../parts/form.ts'
+import type { Html } from '../../parts/html.ts'
+import { callerIn, sendPage } from '../../parts/page.ts'
+import { callsFor, type TenantCalls, type TenantParams } from '../../tenant.ts'
+import { ADD_COPY, CHOOSE_LEVEL, REMOVE } from './acts.ts'
+import { monthPage } from './month.ts'
+import { settingsPage } from './settings.ts'
+import { sendStatement, statementsPage } from './statements.ts'
+
+const PAGES = { my: 'My month', 'my/statements': 'Statements', 'my/settings': 'Settings' }
+const Query = Type.Object({
+  cycle: Type.Optional(CycleParams.properties.key),
+  page: pageQuery.page,
+  ...Done.properties,
+})
+const FileParams = Type.Object({ tenant: Type.String(), ...CycleParams.properties })
+
+interface Asked {
+  Params: TenantParams
+  Querystring: Static<typeof Query>
+}
+type Make = (of: TenantCalls, request: FastifyRequest<Asked>) => Promise<Html>
+
+/** The pages of a billing contact. A cost is dear to read, so they do not refresh. @param clock epoch milliseconds */
+export function myRoutes(app: FastifyInstance, doors: Doors, clock: () => number): void {
+  const page = (current: keyof typeof PAGES, make: Make) =>
+    app.get<Asked>(`/t/:tenant/${current}`, { schema: { querystring: Query } }, async (request, reply) => {
+      const of = await callsFor(request, doors)
+      const main = html`<p class="crumbs">${Object.entries(PAGES).map(([path, name], n) => html`${n === 0 ? '' : ' · '}<a href="/t/${of.tenant.id}/${path}"${path === current ? html` aria-current="page"` : ''}>${name}</a>`)}</p>
+${await make(of, request)}`
+      return sendPage(reply, { title: PAGES[current], main, tenant: of.tenant, current, isLive: false })
+    })
+  page('my', ({ calls, tenant }, { session, query }) => {
+    const mayOpen = session !== null && callerIn(session) !== 'contact'
+    return monthPage(calls, tenant, { ...query, mayOpen, now: clock() })
+  })
+  page('my/statements', ({ calls, tenant }, { query }) => statementsPage(calls, tenant, query.page ?? 1))
+  page('my/settings', ({ calls, tenant }, request) =>
+    settingsPage(calls, tenant, doneNotice(request, [CHOOSE_LEVEL, ADD_COPY, REMOVE])),
+  )
+  app.get<{ Params: Static<typeof FileParams> }>(
+    '/t/:tenant/my/statements/:key.csv',
+    { schema: { params: FileParams } },
+    (request, reply) => sendStatement(request, reply, doors),
+  )
+  app.get('/my', async ({ session }, reply) =>
+    reply.redirect(session?.tenantId == null ? '/' : `/t/${encodeURIComponent(session.tenantId)}/my`, 303),
+  )
+  actRoutes(app, doors, clock, CHOOSE_LEVEL)
+  actRoutes(app, doors, clock, ADD_COPY)
+  actRoutes(app, doors, clock, REMOVE)
+}
