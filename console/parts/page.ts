@@ -104,7 +104,7 @@ const PAGES = [
   { path: 'silences', name: 'Silences', icon: 'silence', isFor: OPERATORS },
   { path: 'tickets', name: 'Tickets', icon: 'ticket', isFor: OPERATORS },
   { path: 'workflows', name: 'Workflows', icon: 'workflow', isFor: OPERATORS },
-  { path: 'my', name: 'My month', icon: 'month', isFor: [...OPERATORS, ...CONTACTS] },
+  { path: 'my', name: 'My month', icon: 'month', isFor: [...KEYS, ...CONTACTS] },
   { path: 'my/statements', name: 'Statements', icon: 'statement', isFor: CONTACTS },
   { path: 'my/settings', name: 'Settings', icon: 'settings', isFor: CONTACTS },
 ] as const

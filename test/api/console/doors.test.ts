@@ -16,8 +16,23 @@ const OF_TENANTS = [
   /\/sims\/:id\/(?!history)/,
   /\/pools\/:id\/settings$/,
 ]
+/** Pages of costs and mails, which all keys of the tenant may see. */
+const MY = /^\/t\/:tenant\/my(\/|$)/
+const ALERTS = /^\/t\/:tenant\/alerts/
+/** Pages that a key of the tenant may see, by its scope. */
+const SEEN: Readonly<Record<string, readonly RegExp[]>> = {
+  read: [...OF_TENANTS, MY],
+  write: [...OF_TENANTS, MY],
+  admin: [...OF_TENANTS, MY, ALERTS],
+  billing: [/^\/t\/:tenant$/, MY, ALERTS],
+}
 /** Forms that a writing key of the tenant may send. */
 const BY_WRITERS = /\/pools\/:id\/settings$|\/sims\/:id\/(suspend|activate|refresh|send-sms|move|take-out)$/
+/** The scopes of the tenant's keys that may send a form. */
+const sendersOf = (path: string) => [
+  ...(BY_WRITERS.test(path) ? ['write', 'admin'] : []),
+  ...(MY.test(path) ? ['admin', 'billing'] : []),
+]
 const QUERIES: Readonly<Record<string, string>> = {
   '/t/:tenant/find': '?q=w',
   '/t/:tenant/bulk/new': '?type=suspend&all=true',
@@ -54,7 +69,7 @@ beforeAll(async () => {
   routes = routesOf().filter(({ path }) => !path.endsWith('/pulse'))
   const keyOf = async (of: typeof tenant, scope: string): Promise<{ id: string; key: string }> =>
     (await of.inside('POST', '/internal/keys', { name: scope, scopes: [scope] })).body
-  for (const scope of ['read', 'write', 'admin'])
+  for (const scope of ['read', 'write', 'admin', 'billing'])
     browsers[scope] = await pages.signedIn((await keyOf(tenant, scope)).key)
   browsers['foreign'] = await pages.signedIn((await keyOf(other, 'admin')).key)
   browsers['operator'] = await pages.signedIn(harness.operatorKey)
@@ -142,19 +157,23 @@ test.each(['none', 'revoked'])('without a session (%s) each leads to the door', 
   await expectRefused(303, caller)
 })
 
-test.each(['read', 'write', 'admin'])('to a %s key of the tenant each is as the interface says', async (caller) => {
-  const refused = forms.filter(({ path }) => caller === 'read' || !BY_WRITERS.test(path))
+test.each(['read', 'write', 'admin', 'billing'])(
+  'to a %s key of the tenant each is as the interface says',
+  async (caller) => {
+    const refused = forms.filter(({ path }) => !sendersOf(path).includes(caller))
 
-  expect(await statusesOf(routes, caller, get)).toEqual(
-    each(routes, (path) => (OF_TENANTS.some((one) => one.test(path)) ? 200 : 403)),
-  )
-  await expectRefused(403, caller, send, refused)
-  const sent = await statusesOf(forms, caller, send)
-  expect(forms.filter(({ path }) => sent[path] === 403)).toEqual(refused)
-})
+    expect(await statusesOf(routes, caller, get)).toEqual(
+      each(routes, (path) => (SEEN[caller]?.some((one) => one.test(path)) ? 200 : 403)),
+    )
+    await expectRefused(403, caller, send, refused)
+    const sent = await statusesOf(forms, caller, send)
+    expect(forms.filter(({ path }) => sent[path] === 403)).toEqual(refused)
+  },
+)
 
 test.each([
-  ['read', 3],
+  ['read', 4],
+  ['billing', 3],
   ['operator', 9],
 ] as const)('the navigation of a key %s has the pages that are shown to it', async (caller, most) => {
   const browser = browsers[caller] ?? pages.open()

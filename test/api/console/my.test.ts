@@ -133,6 +133,29 @@ describe('the month', () => {
     expect((await browser.get(my(`?cycle=${encodeURIComponent(key)}`))).status).toBe(404)
   })
 
+  test('of five minutes is named by its ends', async () => {
+    const short = { name: 'Short', billingEmail: 'b@example.com', billingCycle: 'PT5M' }
+    const { id, key } = (await harness.operate('POST', '/internal/tenants', short)).body
+    const ofShort = await pages.signedIn(key)
+    await harness.operate('POST', '/internal/sims', { sims: [{ iccid: '8944500102999999999' }] }, { 'x-tenant-id': id })
+    const text = textOf((await ofShort.get(my('', { ...harness.tenant, id }))).body)
+
+    expect(text).toContain('20 Nov 2026, 12:00–12:05 so far: EUR 0.00')
+    expect(text).toContain('About EUR 0.00 by 2026-11-20 12:05 UTC, if usage goes on as it did.')
+  })
+
+  test('names pools to a contact, and leads to none', async () => {
+    const { key } = (await harness.tenant.inside('POST', '/internal/keys', { name: 'b', scopes: ['billing'] })).body
+    const contact = await pages.signedIn(key)
+    const { body } = await contact.get(my())
+
+    expect((await contact.get('/')).headers['location']).toBe('/my')
+    expect(textOf(panelIn(body, 'pools'))).toContain('Vans 2 lines')
+    expect(linksIn(body).filter((link) => link?.startsWith('/t/'))).toEqual(
+      [...Array(2)].flatMap(() => [my(), my('/statements'), my('/settings')]).concat(my('/settings')),
+    )
+  })
+
   test('is led to from /my', async () => {
     const ofTenant = await pages.signedIn(harness.tenant.key)
 
