@@ -21,7 +21,7 @@ export function estateRoutes(app: FastifyInstance, doors: Doors): void {
     async (request, reply) => {
       const { session } = request
       if (session?.tenantId != null)
-        return reply.redirect(callerIn(session) === 'contact' ? '/my' : tenantPath(session.tenantId), 303)
+        return reply.redirect(tenantPath(session.tenantId) + (callerIn(session) === 'contact' ? '/my' : ''), 303)
       const calls = callsOf(doors, { keyId: request.keyId, tenantId: PLATFORM, requestId: request.id })
       const { search, page = 1 } = request.query
       const query = { page, ...(search !== undefined && { search }) }

@@ -1,5 +1,6 @@
 /** The cost of a billing cycle, and its reasons: parts, pools, usage, SIMs that rules have suspended, mails. */
 import { html } from 'hono/html'
+import { SimStatus } from '../../../domain/codes.ts'
 import { cycleName, instant } from '../../../domain/local-time.ts'
 import type { CostParts, CycleCost, PoolCost } from '../../../domain/month-end/cost.ts'
 import { amount, counted, duration, megabytes, money, ofLimit } from '../../../domain/quantity.ts'
@@ -40,6 +41,7 @@ export async function monthPage(
     tryAnswer(inside.GET('/internal/tenant/notices')),
   ])
   const [path, note, mailsFrom] = [`/t/${tenantId}/my`, `in ${cost.currency}`, dataOf(notices)?.mailsFrom]
+  const sims = mayOpen ? `/t/${tenantId}/sims?status=${SimStatus.Suspended}` : null
   const end = now < Date.parse(cost.endsAt) ? endWords(cost) : null
   return html`${heading(path, cost, end)}
 <div class="columns">
@@ -49,7 +51,7 @@ ${panel({ title: 'By pool', id: 'pools', note: end === null || cost.forecast ===
 </div>
 <div>
 ${panelOf({ title: 'Usage', id: 'usage', note: 'of all SIMs' }, usage, usageChart)}
-${panelOf({ title: 'Suspended by rules', id: 'suspended', note: 'now' }, suspended, (found) => suspendedList(found, cost.endsAt))}
+${panelOf({ title: 'Suspended by rules', id: 'suspended', note: 'now' }, suspended, (found) => suspendedList(found, cost.endsAt, sims))}
 ${panelOf(
   { title: 'Mails to you', id: 'mails' },
   addresses,

@@ -40,10 +40,11 @@ ${words.map((one) => html`<small><bdi>${one}</bdi></small>`)}${reasons.length > 
   )
 }
 
-export const suspendedList = (rules: readonly Rule[], endsAt: string): Html =>
+/** @param sims the list of suspended SIMs, if the caller may open it */
+export const suspendedList = (rules: readonly Rule[], endsAt: string, sims: string | null): Html =>
   rules.length === 0
     ? html`<p class="empty">None.</p>`
     : html`<ul class="log">
 ${rules.map(ruleLine)}
 </ul>
-<p>They come back when the next billing cycle begins, at ${instant(endsAt)}, or sooner by a person. One that a person keeps suspended stays so.</p>`
+<p>They come back when the next billing cycle begins, at ${instant(endsAt)}, or sooner by a person. One that a person keeps suspended stays so.${sims === null ? '' : html` <a href="${sims}">All suspended SIMs</a>`}</p>`

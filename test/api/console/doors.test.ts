@@ -18,13 +18,12 @@ const OF_TENANTS = [
 ]
 /** Pages of costs and mails, which all keys of the tenant may see. */
 const MY = /^\/t\/:tenant\/my(\/|$)/
-const ALERTS = /^\/t\/:tenant\/alerts/
 /** Pages that a key of the tenant may see, by its scope. */
 const SEEN: Readonly<Record<string, readonly RegExp[]>> = {
   read: [...OF_TENANTS, MY],
   write: [...OF_TENANTS, MY],
-  admin: [...OF_TENANTS, MY, ALERTS],
-  billing: [/^\/t\/:tenant$/, MY, ALERTS],
+  admin: [...OF_TENANTS, MY],
+  billing: [/^\/t\/:tenant$/, MY, /^\/t\/:tenant\/alerts/],
 }
 /** Forms that a writing key of the tenant may send. */
 const BY_WRITERS = /\/pools\/:id\/settings$|\/sims\/:id\/(suspend|activate|refresh|send-sms|move|take-out)$/

@@ -111,6 +111,7 @@ describe('the month', () => {
     expect(textOf(body)).toContain('1 SIM by rule sim-&lt;b&gt;')
     expect(body).toMatch(/<bdi>\d+ \(van 7\)<\/bdi>/)
     expect(body).not.toContain('spared')
+    expect(linksIn(body)).toEqual([`/t/${tenant.id}/sims?status=2`])
     expect(textOf(body)).toContain('when the next billing cycle begins, at 2026-12-01 00:00 UTC')
   })
 
@@ -149,7 +150,7 @@ describe('the month', () => {
     const contact = await pages.signedIn(key)
     const { body } = await contact.get(my())
 
-    expect((await contact.get('/')).headers['location']).toBe('/my')
+    expect((await contact.get('/')).headers['location']).toBe(my())
     expect(textOf(panelIn(body, 'pools'))).toContain('Vans 2 lines')
     expect(linksIn(body).filter((link) => link?.startsWith('/t/'))).toEqual(
       [...Array(2)].flatMap(() => [my(), my('/statements'), my('/settings')]).concat(my('/settings')),

@@ -173,8 +173,8 @@ describe('a pool', () => {
     const { status, body } = await (await owner()).get(path())
 
     expect(status).toBe(200)
-    for (const id of ['log', 'cycle', 'settings']) expect(body).toContain(`id="${id}"`)
-    for (const id of ['alerts', 'usage', 'largest', 'rules']) expect(body).not.toContain(`id="${id}"`)
+    for (const id of ['usage', 'log', 'cycle', 'settings']) expect(body).toContain(`id="${id}"`)
+    for (const id of ['alerts', 'largest', 'rules']) expect(body).not.toContain(`id="${id}"`)
     expect(textOf(body)).not.toContain('Enforcement')
     expect(body).not.toContain('annot be read')
   })
