@@ -27,7 +27,7 @@ import { workflowRoutes } from './pages/workflows/index.ts'
 import { assetRoutes } from './parts/asset.ts'
 import { sendFailure } from './parts/failure.ts'
 import { pulseRoutes } from './pulse.ts'
-import { requireSession, useSessions } from './session.ts'
+import { keepContactsToOwn, requireSession, useSessions } from './session.ts'
 
 export interface ConsoleOptions extends AppOptions, RefusalLimit, AnonymousLimit, Doors {
   readonly sessions: Sessions
@@ -78,6 +78,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     await useSessions(scope, options.sessions)
     await useAnonymousLimit(scope, options)
     requireSession(scope)
+    keepContactsToOwn(scope)
     const complete = refuseOtherMethods(scope)
     await scope.register(doorRoutes, options)
     await scope.register(mailDoorRoutes, { ...options, consoleUrl: () => options.url || app.listeningOrigin })

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import cookie from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Sessions } from '../api/keys/sessions.ts'
-import { LINK_MS, LONGEST_SESSION_MS, type Session } from '../domain/tenants/session.ts'
+import { ServiceError } from '../domain/errors.ts'
+import { callerIn, LINK_MS, LONGEST_SESSION_MS, type Session } from '../domain/tenants/session.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -60,5 +61,15 @@ export function requireSession(app: FastifyInstance): void {
     if (request.session !== null || request.routeOptions.config.isOpen === true) return
     const next = request.method === 'GET' ? request.url : '/'
     return reply.redirect(`/sign-in?next=${encodeURIComponent(next)}`, 303)
+  })
+}
+
+/** Shows a contact only the pages below `my`: the others are for keys, and would lack most of their parts. */
+export function keepContactsToOwn(app: FastifyInstance): void {
+  app.addHook('onRequest', async ({ session, routeOptions: { url = '' } }, reply) => {
+    const isForKeys = url.startsWith('/t/:tenant') && !url.startsWith('/t/:tenant/my')
+    if (session === null || callerIn(session) !== 'contact' || !isForKeys) return
+    if (url === '/t/:tenant') return reply.redirect(`/t/${encodeURIComponent(session.tenantId ?? '')}/my`, 303)
+    throw new ServiceError('forbidden', 'This page is for keys of the tenant, and for operators. My month has yours.')
   })
 }

@@ -3,11 +3,12 @@ import type { FastifyInstance } from 'fastify'
 import { html } from 'hono/html'
 import { Type } from 'typebox'
 import { count } from '../../domain/quantity.ts'
+import { callerIn } from '../../domain/tenants/session.ts'
 import { PLATFORM, type TenantEntry } from '../../domain/tenants/tenant.ts'
 import { mustAnswer } from '../answers.ts'
 import { callsOf, type Doors } from '../calls.ts'
 import type { Html } from '../parts/html.ts'
-import { callerIn, sendPage } from '../parts/page.ts'
+import { sendPage } from '../parts/page.ts'
 
 const Query = Type.Object({
   search: Type.Optional(Type.String()),

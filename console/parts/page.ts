@@ -1,8 +1,7 @@
 /** The frame of every page, and how a page is sent. */
 import type { FastifyReply } from 'fastify'
 import { html } from 'hono/html'
-import type { Session } from '../../domain/tenants/session.ts'
-import { allows } from '../../domain/tenants/tenant.ts'
+import { type Caller, callerIn, type Session } from '../../domain/tenants/session.ts'
 import { FIND_SCRIPT, ICON, LIVE_SCRIPTS, STYLE } from './asset.ts'
 import type { Html } from './html.ts'
 import { icon } from './icon.ts'
@@ -84,12 +83,6 @@ const account = ({ keyName, contact }: Session): Html => html`<form class="accou
 <button type="submit">${icon('leave')} <span>Sign out</span></button>
 </form>`
 
-/** Kinds of callers. A contact is not signed in by a key, and may see costs and mails alone. */
-export type Caller = 'operator' | 'key' | 'contact'
-
-export const callerIn = ({ tenantId, scopes }: Session): Caller =>
-  tenantId === null ? 'operator' : allows(scopes, 'read') ? 'key' : 'contact'
-
 const OPERATORS: readonly Caller[] = ['operator']
 const KEYS: readonly Caller[] = ['operator', 'key']
 const CONTACTS: readonly Caller[] = ['contact']
@@ -105,6 +98,7 @@ const PAGES = [
   { path: 'tickets', name: 'Tickets', icon: 'ticket', isFor: OPERATORS },
   { path: 'workflows', name: 'Workflows', icon: 'workflow', isFor: OPERATORS },
   { path: 'my', name: 'My month', icon: 'month', isFor: [...KEYS, ...CONTACTS] },
+  { path: 'my/alerts', name: 'Alerts', icon: 'bell', isFor: CONTACTS },
   { path: 'my/statements', name: 'Statements', icon: 'statement', isFor: CONTACTS },
   { path: 'my/settings', name: 'Settings', icon: 'settings', isFor: CONTACTS },
 ] as const

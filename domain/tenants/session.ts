@@ -1,7 +1,7 @@
 /** Sessions of the console: a browser that is signed in acts with the rights of an API key. */
 import type { Static } from 'typebox'
 import { Instant, strictObject, Text } from '../schema.ts'
-import type { Scope } from './tenant.ts'
+import { allows, type Scope } from './tenant.ts'
 
 export interface Session {
   /** The key that signed in. */
@@ -13,6 +13,12 @@ export interface Session {
   /** E-mail address of the person, signed in by mail, whom the key stands for. Null: signed in by the key. */
   readonly contact: string | null
 }
+
+/** Kinds of callers. A contact has the scope `billing` alone: costs, statements, alerts and mails. */
+export type Caller = 'operator' | 'key' | 'contact'
+
+export const callerIn = ({ tenantId, scopes }: Pick<Session, 'tenantId' | 'scopes'>): Caller =>
+  tenantId === null ? 'operator' : allows(scopes, 'read') ? 'key' : 'contact'
 
 /** A session of a key ends so long after its last use, in milliseconds. A night and the day before it. */
 const IDLE_MS = 12 * 3_600_000

@@ -2,21 +2,26 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { html } from 'hono/html'
 import { type Static, Type } from 'typebox'
 import { CycleParams } from '../../../api/http/params.ts'
+import { AlertQuery } from '../../../domain/alerts/alert.ts'
 import { pageQuery } from '../../../domain/page.ts'
+import { callerIn } from '../../../domain/tenants/session.ts'
 import type { Doors } from '../../calls.ts'
 import { actRoutes, Done, doneNotice } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
-import { callerIn, sendPage } from '../../parts/page.ts'
+import { sendPage } from '../../parts/page.ts'
 import { callsFor, type TenantCalls, type TenantParams } from '../../tenant.ts'
 import { ADD_COPY, CHOOSE_LEVEL, REMOVE } from './acts.ts'
+import { alertsPage } from './alerts.ts'
 import { monthPage } from './month.ts'
 import { settingsPage } from './settings.ts'
 import { sendStatement, statementsPage } from './statements.ts'
 
-const PAGES = { my: 'My month', 'my/statements': 'Statements', 'my/settings': 'Settings' }
+const PAGES = { my: 'My month', 'my/alerts': 'Alerts', 'my/statements': 'Statements', 'my/settings': 'Settings' }
 const Query = Type.Object({
   cycle: Type.Optional(CycleParams.properties.key),
   page: pageQuery.page,
+  ended: AlertQuery.properties.ended,
+  cursor: AlertQuery.properties.cursor,
   ...Done.properties,
 })
 const FileParams = Type.Object({ tenant: Type.String(), ...CycleParams.properties })
@@ -27,19 +32,25 @@ interface Asked {
 }
 type Make = (of: TenantCalls, request: FastifyRequest<Asked>) => Promise<Html>
 
+/** The navigation of a contact has these pages. */
+const isContact = ({ session }: FastifyRequest<Asked>) => session !== null && callerIn(session) === 'contact'
+
 /** The pages of a billing contact. A cost is dear to read, so they do not refresh. @param clock epoch milliseconds */
 export function myRoutes(app: FastifyInstance, doors: Doors, clock: () => number): void {
   const page = (current: keyof typeof PAGES, make: Make) =>
     app.get<Asked>(`/t/:tenant/${current}`, { schema: { querystring: Query } }, async (request, reply) => {
       const of = await callsFor(request, doors)
-      const main = html`<p class="crumbs">${Object.entries(PAGES).map(([path, name], n) => html`${n === 0 ? '' : ' · '}<a href="/t/${of.tenant.id}/${path}"${path === current ? html` aria-current="page"` : ''}>${name}</a>`)}</p>
+      const links = isContact(request)
+        ? ''
+        : html`<p class="crumbs">${Object.entries(PAGES).map(([path, name], n) => html`${n === 0 ? '' : ' · '}<a href="/t/${of.tenant.id}/${path}"${path === current ? html` aria-current="page"` : ''}>${name}</a>`)}</p>`
+      const main = html`${links}
 ${await make(of, request)}`
       return sendPage(reply, { title: PAGES[current], main, tenant: of.tenant, current, isLive: false })
     })
-  page('my', ({ calls, tenant }, { session, query }) => {
-    const mayOpen = session !== null && callerIn(session) !== 'contact'
-    return monthPage(calls, tenant, { ...query, mayOpen, now: clock() })
-  })
+  page('my', ({ calls, tenant }, request) =>
+    monthPage(calls, tenant, { ...request.query, mayOpen: !isContact(request), now: clock() }),
+  )
+  page('my/alerts', ({ calls, tenant }, { query }) => alertsPage(calls, tenant, query, clock()))
   page('my/statements', ({ calls, tenant }, { query }) => statementsPage(calls, tenant, query.page ?? 1))
   page('my/settings', ({ calls, tenant }, request) =>
     settingsPage(calls, tenant, doneNotice(request, [CHOOSE_LEVEL, ADD_COPY, REMOVE])),

@@ -16,15 +16,17 @@ const OF_TENANTS = [
   /\/sims\/:id\/(?!history)/,
   /\/pools\/:id\/settings$/,
 ]
-/** Pages of costs and mails, which all keys of the tenant may see. */
-const MY = /^\/t\/:tenant\/my(\/|$)/
+/** Pages of costs and mails, which all keys of the tenant may see, and of alerts, which contacts may see. */
+const MY = /^\/t\/:tenant\/my(\/(?!alerts)|$)/
 /** Pages that a key of the tenant may see, by its scope. */
 const SEEN: Readonly<Record<string, readonly RegExp[]>> = {
   read: [...OF_TENANTS, MY],
   write: [...OF_TENANTS, MY],
   admin: [...OF_TENANTS, MY],
-  billing: [/^\/t\/:tenant$/, MY, /^\/t\/:tenant\/alerts/],
+  billing: [MY, /\/my\/alerts$/],
 }
+/** A contact is led on from there. */
+const leadsOn = (caller: string, path: string) => caller === 'billing' && path === '/t/:tenant'
 /** Forms that a writing key of the tenant may send. */
 const BY_WRITERS = /\/pools\/:id\/settings$|\/sims\/:id\/(suspend|activate|refresh|send-sms|move|take-out)$/
 /** The scopes of the tenant's keys that may send a form. */
@@ -162,7 +164,7 @@ test.each(['read', 'write', 'admin', 'billing'])(
     const refused = forms.filter(({ path }) => !sendersOf(path).includes(caller))
 
     expect(await statusesOf(routes, caller, get)).toEqual(
-      each(routes, (path) => (SEEN[caller]?.some((one) => one.test(path)) ? 200 : 403)),
+      each(routes, (path) => (leadsOn(caller, path) ? 303 : SEEN[caller]?.some((one) => one.test(path)) ? 200 : 403)),
     )
     await expectRefused(403, caller, send, refused)
     const sent = await statusesOf(forms, caller, send)
@@ -172,11 +174,11 @@ test.each(['read', 'write', 'admin', 'billing'])(
 
 test.each([
   ['read', 4],
-  ['billing', 3],
+  ['billing', 4],
   ['operator', 9],
 ] as const)('the navigation of a key %s has the pages that are shown to it', async (caller, most) => {
   const browser = browsers[caller] ?? pages.open()
-  const { body } = await browser.get(`/t/${harness.tenant.id}`)
+  const { body } = await browser.get(`/t/${harness.tenant.id}/my`)
   const [, navigation = ''] = /<nav aria-label="Pages">(.*?)<\/nav>/s.exec(body) ?? []
   const links = linksIn(navigation)
 

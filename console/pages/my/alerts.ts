@@ -1,0 +1,57 @@
+/** Alerts, as a contact reads them: in words, without links to the pages of operators. */
+import { html } from 'hono/html'
+import type { Alert, AlertQuery } from '../../../domain/alerts/alert.ts'
+import { mustAnswer } from '../../answers.ts'
+import type { Calls } from '../../calls.ts'
+import type { Html } from '../../parts/html.ts'
+import { listEnd, nextCursor } from '../../parts/list.ts'
+import { ago, levelMark, logRow } from '../../parts/marks.ts'
+import type { PageTenant } from '../../parts/page.ts'
+import { phaseBadge, subjectWords, withheldWords } from '../alerts/marks.ts'
+
+const MOST_ROWS = 50
+
+export async function alertsPage(
+  { inside }: Calls,
+  { id: tenantId }: PageTenant,
+  { ended = false, cursor }: Pick<AlertQuery, 'ended' | 'cursor'>,
+  now: number,
+): Promise<Html> {
+  const query = { ended, pageSize: MOST_ROWS, ...(cursor !== undefined && { cursor }) }
+  const listing = inside.GET('/internal/alerts', { params: { query } })
+  const { data } = await mustAnswer(listing)
+  const path = `/t/${tenantId}/my/alerts`
+  const [heading, other] = ended
+    ? ['Ended alerts', ['', 'Those that have not ended']]
+    : ['Alerts', ['?ended=true', 'Those that have ended']]
+  const part = {
+    noun: 'alerts',
+    shown: data.length,
+    most: MOST_ROWS,
+    empty: html`<p class="empty">${ended ? 'None is kept.' : 'None: nothing is wrong.'}</p>`,
+  }
+  return html`<div class="head"><div>
+<h1>${heading}</h1>
+<p class="lead"><a href="${path}${other[0]}">${other[1]}</a></p>
+</div></div>
+${
+  data.length === 0
+    ? ''
+    : html`<div class="panel"><ul class="log">
+${data.map((alert) => row(alert, now))}
+</ul></div>`
+}
+${listEnd(path, { ended: ended || undefined }, nextCursor((await listing).response), part)}`
+}
+
+const row = (alert: Alert, now: number): Html => {
+  const { level, message, rule, subject, since, isMailed } = alert
+  const mailed = isMailed ? html`<span>mailed</span>` : withheldWords(alert)
+  return logRow(
+    levelMark(level),
+    html`<bdi>${message ?? rule}</bdi>
+<small>${phaseBadge(alert)} ${subjectWords(subject)}, rule <bdi>${rule}</bdi></small>
+<small class="reasons">${mailed}</small>`,
+    ago(since, now),
+  )
+}
