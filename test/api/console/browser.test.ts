@@ -89,6 +89,10 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     const faults: Record<string, readonly string[]> = {}
 
     faults['door'] = await faultsOf(page)
+    await page.getByLabel('E-mail address').fill('nobody@example.com')
+    await page.getByRole('button', { name: 'Mail me a link' }).click()
+    faults['code'] = await faultsOf(page)
+    await page.goto(shown.url)
     await signIn(page, harness.operatorKey)
     faults['tenants'] = await faultsOf(page)
     await page.goto(`${shown.url}/t/${harness.tenant.id}`)
@@ -101,7 +105,10 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.goto(`${shown.url}${simPath}`)
 
-    expect({ faults, said }).toEqual({ faults: { door: [], tenants: [], overview: [], sims: [], sim: [] }, said: [] })
+    expect({ faults, said }).toEqual({
+      faults: { door: [], code: [], tenants: [], overview: [], sims: [], sim: [] },
+      said: [],
+    })
     expect(heading).toContain('w'.repeat(128))
     expect(await page.getByLabel('API key').isVisible()).toBe(true)
   })
@@ -167,12 +174,21 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
   })
 
   test.each(SCREENS)(
-    'shows the month, statements and settings of a tenant, also of an empty one: %s',
+    'shows the month, alerts, statements and settings of a tenant, also of an empty one: %s',
     async (_, shownAs) => {
       const { page, said } = await openPage(shownAs)
       await signIn(page, harness.operatorKey)
       const faults: string[] = []
-      const below = ['', '?cycle=2026-10', '/statements', '/settings', '/settings/level', '/settings/add-copy']
+      const below = [
+        '',
+        '?cycle=2026-10',
+        '/alerts',
+        '/alerts?ended=true',
+        '/statements',
+        '/settings',
+        '/settings/level',
+        '/settings/add-copy',
+      ]
       for (const path of [
         `/t/${harness.other.id}/my`,
         ...below.map((one) => `/t/${harness.tenant.id}/my${one}`),

@@ -88,7 +88,11 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
       await tenant.inside('POST', `/internal/cycles/${month}/close`)
     }
     Object.assign(paths, { Month: `${path}/my`, Closed: `${path}/my?cycle=2026-10` })
-    Object.assign(paths, { Statements: `${path}/my/statements`, Mails: `${path}/my/settings` })
+    Object.assign(paths, {
+      Statements: `${path}/my/statements`,
+      Mails: `${path}/my/settings`,
+      Told: `${path}/my/alerts`,
+    })
     const many = simIds.slice(0, 50)
     const run = (await tenant.inside('POST', '/internal/bulk-tickets', { type: 'suspend', sims: { ids: many } })).body
       .id
@@ -129,6 +133,7 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
     'Closed',
     'Statements',
     'Mails',
+    'Told',
   ])('%s', async (name) => {
     const browser = await pages.signedIn(harness.operatorKey)
     const spies = [harness.outside, harness.inside].map((listener) => vi.spyOn(listener, 'inject'))

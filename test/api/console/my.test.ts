@@ -152,9 +152,29 @@ describe('the month', () => {
 
     expect((await contact.get('/')).headers['location']).toBe(my())
     expect(textOf(panelIn(body, 'pools'))).toContain('Vans 2 lines')
-    expect(linksIn(body).filter((link) => link?.startsWith('/t/'))).toEqual(
-      [...Array(2)].flatMap(() => [my(), my('/statements'), my('/settings')]).concat(my('/settings')),
-    )
+    expect(linksIn(body).filter((link) => link?.startsWith('/t/'))).toEqual([
+      my(),
+      my('/alerts'),
+      my('/statements'),
+      my('/settings'),
+      my('/settings'),
+    ])
+  })
+
+  test('says to a contact which alerts there are, in words', async () => {
+    const { tenant } = harness
+    await writeAlerts(harness, tenant, [
+      { rule: 'north-over', kind: 'tenant', id: 0, state: { withheld: ['silenced'] } },
+      { rule: 'long-gone', kind: 'tenant', id: 0, state: { phase: 'resolved' } },
+    ])
+    const { key } = (await tenant.inside('POST', '/internal/keys', { name: 'b', scopes: ['billing'] })).body
+    const contact = await pages.signedIn(key)
+    const [open, ended] = [(await contact.get(my('/alerts'))).body, (await contact.get(my('/alerts?ended=true'))).body]
+
+    expect([open.includes('north-over'), open.includes('long-gone')]).toEqual([true, false])
+    expect([ended.includes('north-over'), ended.includes('long-gone')]).toEqual([false, true])
+    expect(linksIn(open).filter((link) => /alerts\/\d/.test(link ?? ''))).toEqual([])
+    expect((await contact.get(`/t/${tenant.id}/alerts`)).status).toBe(403)
   })
 
   test('is led to from /my', async () => {
