@@ -41,7 +41,7 @@ function complete(place: LinkPlace, declarations: Declarations): void {
   if (parameters.length > 0) operation.parameters = parameters
   completeBody(operation.requestBody, declared)
   const opening = declared.isOpenTo
-  if (opening !== undefined) operation.description = [operation.description, KEYS[opening]].filter(Boolean).join(' ')
+  if (opening !== undefined) operation.description = `${textOf(operation.description)}${KEYS[opening]}`
   operation.responses = {
     ...successes(place, declared),
     ...(keyed ? problemResponses(codesOf(method, path, declared)) : {}),
@@ -53,6 +53,9 @@ const KEYS = {
   admin: 'Takes keys of the tenant with the scope `billing` or `admin`.',
   billing: 'Takes keys of the tenant with the scope `billing`.',
 } as const
+
+const textOf = (description: Json | undefined): string =>
+  typeof description === 'string' && description !== '' ? `${description} ` : ''
 
 function headersOf(method: string, declared: Declaration): JsonObject[] {
   return [
