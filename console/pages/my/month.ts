@@ -19,6 +19,8 @@ import { readSuspended, suspendedList } from './suspended.ts'
 
 /** The dearest; the others are added up. */
 const MOST_POOLS = 50
+/** Before a forecast, and not broken from it. */
+const ABOUT = '~\u00A0'
 
 /** @param asked the key of the cycle; left out: of the running one @param mayOpen whether pools are links */
 export async function monthPage(
@@ -87,7 +89,7 @@ function outlook({ closedAt, forecast, currency }: CycleCost, end: string | null
 
 function partTable({ soFar, currency, overageBytes, voiceSeconds, smsCount, ...cost }: CycleCost, end: string | null) {
   const forecast = end === null ? null : cost.forecast
-  const row = (name: string, part: keyof CostParts, restsOn: string, about = '~ ') => html`<tr>
+  const row = (name: string, part: keyof CostParts, restsOn: string, about = ABOUT) => html`<tr>
 <th scope="row">${name}</th><td class="number">${amount(soFar[part], currency)}</td>
 ${forecast === null ? '' : html`<td class="number">${about}${amount(forecast[part], currency)}</td>`}<td class="wide mute">${restsOn}</td></tr>`
   const over = overageBytes === 0 ? 'no data above the limits' : `${megabytes(overageBytes / MB)} above the limits`
@@ -118,7 +120,7 @@ function poolTable({ pools, soFar, currency }: CycleCost, end: string | null, te
 <td class="wide">${limit === 0 ? '' : meter(used, limit)}</td>
 <td class="number">${limit === 0 ? megabytes(used) : ofLimit(used, limit)}</td>
 <td class="wide number">${pool.overageBytes === 0 ? html`<span class="mute">none</span>` : html`${write(pool.overageMicro)}<small>${megabytes(pool.overageBytes / MB)} over</small>${used > limit ? '' : html`<small>by some SIMs</small>`}`}</td>
-<td class="number">${write(pool.totalMicro)}${end === null || pool.forecastMicro === null ? '' : html`<small>~ ${write(pool.forecastMicro)}</small>`}</td>
+<td class="number">${write(pool.totalMicro)}${end === null || pool.forecastMicro === null ? '' : html`<small>${ABOUT}${write(pool.forecastMicro)}</small>`}</td>
 </tr>`
   }
   if (shown.length === 0) return html`<p class="empty">Nothing yet: no SIM has been active.</p>`
