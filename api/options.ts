@@ -22,6 +22,8 @@ export interface RouteOptions {
   readonly ticketQuota?: TicketQuota
   /** Whether mails have links that lead here. */
   readonly hasMailLinks?: boolean
+  /** Address of the console as browsers see it, without a trailing slash. Empty, or left out: not known. */
+  readonly consoleUrl?: string
 }
 /** Options of the internal routes. */
 export interface InternalOptions extends RouteOptions {

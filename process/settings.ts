@@ -83,7 +83,7 @@ export const Settings = Type.Object({
   CONSOLE_URL: optional(
     isPublicUrl,
     'an http or https URL without query, such as https://console.example.com',
-    'Address of the console as browsers see it; default: this machine at CONSOLE_PORT.',
+    'Address of the console as browsers see it; default: this machine at CONSOLE_PORT. Mails lead there if it is set.',
   ),
   DATA_DIR: text('.data', 'Folder of the embedded servers: database, Temporal, inbox, carrier.'),
   DATABASE_URL: url(POSTGRES, 'PostgreSQL to use instead of the embedded one.'),

@@ -170,17 +170,21 @@ const sweepsOf = (
     refusedRules(store, evaluation.rules, log),
   ],
   [missingSchedules(store, (schedule) => workflowClient.ensureSchedule(schedule))],
-  operatorSweeps(store, { ...mailChannel(transport), render: renderOperatorMail }, settings, log),
+  operatorSweeps(
+    store,
+    { ...mailChannel(transport), render: (notices) => renderOperatorMail(notices, settings.CONSOLE_URL) },
+    settings,
+    log,
+  ),
 ]
 
-/** The links in mails; null without a public address of the service. @returns undefined if stopped before */
+/** The links in mails. @returns undefined if stopped before */
 async function mailLinks(
-  { SERVICE_URL: serviceUrl }: Settings,
+  { SERVICE_URL: serviceUrl, CONSOLE_URL: consoleUrl }: Settings,
   store: Store,
   patience: { readonly log: Logger; readonly signal: AbortSignal },
-): Promise<MailLinks | null | undefined> {
-  if (serviceUrl === '') return null
+): Promise<MailLinks | undefined> {
   const key = await untilDone('the key of links in mails', () => inPlatform(store, linkKey), patience)
   if (key === undefined) return undefined
-  return { serviceUrl, sign: (link: Link) => sealLink(key, link, store.clock() + LINKS_LAST_MS) }
+  return { serviceUrl, consoleUrl, sign: (link: Link) => sealLink(key, link, store.clock() + LINKS_LAST_MS) }
 }

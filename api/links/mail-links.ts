@@ -42,7 +42,7 @@ class RefusedLink extends Error {
   }
 }
 
-export const mailLinkRoutes: FastifyPluginAsync<RouteOptions> = async (app, { store }) => {
+export const mailLinkRoutes: FastifyPluginAsync<RouteOptions> = async (app, { store, consoleUrl = '' }) => {
   const keyOf = once(() => inPlatform(store, linkKey))
   const links = new WeakMap<FastifyRequest, Link>()
   const linkOf = (request: FastifyRequest): Link => links.get(request) ?? refuse()
@@ -67,13 +67,18 @@ export const mailLinkRoutes: FastifyPluginAsync<RouteOptions> = async (app, { st
     errorResponseBuilder: () => new ServiceError('rate_limited', 'Try again in a minute.'),
   })
 
+  const send = (reply: FastifyReply, { tenantId }: Link, outlook: LinkOutlook | undefined): FastifyReply => {
+    const monthUrl = consoleUrl === '' ? '' : `${consoleUrl}/t/${tenantId}/my`
+    return reply.headers(PAGE_HEADERS).send(outlookPage(outlook ?? refuse(), monthUrl))
+  }
+
   const schema = { hide: true, params: Type.Object({ token: Type.String() }) }
   // Their addresses are permissions: the log has no line for each request.
   const config = { schema, logLevel: 'warn' } as const
 
   app.get('/n/:token', config, async (request, reply) => {
     const link = linkOf(request)
-    return send(reply, await inTenant(readOnly(store), link.tenantId, (tx) => readLink(tx, link)))
+    return send(reply, link, await inTenant(readOnly(store), link.tenantId, (tx) => readLink(tx, link)))
   })
 
   const posts = { ...config, schema: { ...schema, querystring: Undo } }
@@ -83,16 +88,13 @@ export const mailLinkRoutes: FastifyPluginAsync<RouteOptions> = async (app, { st
     const action = (undo === undefined ? ACTIONS : UNDO_ACTIONS)[link.purpose]
     const caller: Caller = { actor: 'mail-link', keyId: null, requestId: request.id, action, workflowId: null }
     const act = (tx: TenantTx) => (undo === undefined ? followLink(tx, link) : undoLink(tx, link, undo))
-    return send(reply, await inTenant({ ...store, caller }, link.tenantId, act))
+    return send(reply, link, await inTenant({ ...store, caller }, link.tenantId, act))
   })
 }
 
 function refuse(): never {
   throw new RefusedLink(false)
 }
-
-const send = (reply: FastifyReply, outlook: LinkOutlook | undefined): FastifyReply =>
-  reply.headers(PAGE_HEADERS).send(outlookPage(outlook ?? refuse()))
 
 function sendRefusal(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.headers(PAGE_HEADERS)

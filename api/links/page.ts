@@ -23,7 +23,7 @@ const read = (name: string): string => readFileSync(new URL(name, import.meta.ur
 const style = read('page.css')
 // All values are escaped but the style, which is ours. A name that a page lacks must fail here.
 const template = Handlebars.compile<object>(read('page.hbs'), { strict: true })
-const render = (page: Page): string => template({ button: null, ...page, style })
+const render = (page: Page, monthUrl = ''): string => template({ button: null, ...page, monthUrl, style })
 
 /** Headers of every page: it runs nothing, loads nothing but its own style, is in no frame, and sends no referrer. */
 export const PAGE_HEADERS = {
@@ -35,8 +35,8 @@ export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
 } as const
 
-/** The page with the state of a link. */
-export const outlookPage = (outlook: LinkOutlook): string => render(pageOf(outlook))
+/** The page with the state of a link. @param monthUrl the month of its tenant in the console; empty: there is none */
+export const outlookPage = (outlook: LinkOutlook, monthUrl: string): string => render(pageOf(outlook), monthUrl)
 
 /** A page with the reason why nothing was done. */
 export const refusalPage = (title: string, sentence: string): string =>

@@ -55,6 +55,7 @@ async function runApi(settings: Settings, log: Logger): Promise<Running> {
   const metrics = createMetrics()
   registerClockOffset(metrics, store)
   registerTurns(metrics, turns)
+  const consoleUrl = settings.CONSOLE_URL.replace(/\/$/, '')
   const api = await startApi({
     metrics,
     trustedProxies: parseNetworks(settings.TRUSTED_PROXIES) ?? [],
@@ -66,6 +67,7 @@ async function runApi(settings: Settings, log: Logger): Promise<Running> {
     onLost: lost,
     ticketQuota: ticketQuota(settings),
     hasMailLinks: settings.SERVICE_URL !== '',
+    consoleUrl,
     billingCycle: settings.BILLING_CYCLE,
     currency: settings.CURRENCY,
     rules,
@@ -83,7 +85,7 @@ async function runApi(settings: Settings, log: Logger): Promise<Running> {
       console: {
         host: settings.CONSOLE_HOST,
         port: Number(settings.CONSOLE_PORT),
-        build: (options) => buildConsole({ ...options, url: settings.CONSOLE_URL.replace(/\/$/, '') }),
+        build: (options) => buildConsole({ ...options, url: consoleUrl }),
       },
     }),
     dependencies: [
@@ -97,8 +99,7 @@ async function runApi(settings: Settings, log: Logger): Promise<Running> {
     logger: log,
   })
   const presence = startPresence(store, 'api', log)
-  const consoleUrl = settings.CONSOLE_URL || api.consoleUrl
-  log.info({ api: api.apiUrl, internal: api.internalUrl, console: consoleUrl }, 'the API listens')
+  log.info({ api: api.apiUrl, internal: api.internalUrl, console: consoleUrl || api.consoleUrl }, 'the API listens')
   return {
     stop: async () => {
       await api.close()

@@ -186,9 +186,10 @@ const THIS_MACHINE = '127.0.0.0/8,::1/128'
 const settingsOf = (
   settings: Settings,
   { databaseUrl, keys, temporal, inbox, carrier }: Servers,
-  { apiUrl }: Stack,
+  { apiUrl, consoleUrl }: Stack,
 ): Partial<Settings> => ({
   SERVICE_URL: settings.SERVICE_URL || apiUrl,
+  CONSOLE_URL: consoleUrl ?? '',
   WEBHOOK_ALLOW: settings.WEBHOOK_ALLOW || THIS_MACHINE,
   DATA_DIR: settings.DATA_DIR,
   DATABASE_URL: databaseUrl,

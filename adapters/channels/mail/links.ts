@@ -1,12 +1,14 @@
-/** Actions that a mail offers for its alerts: links, if the service has a public address. Pure. */
+/** Actions that a mail offers: links, if the service and the console have addresses. Pure. */
 import type { Link } from '../../../domain/channels/link.ts'
 import { isHold } from '../../../domain/notifications/cause.ts'
 import type { AlertNotification, Notification } from '../../../domain/notifications/notification.ts'
 import { oneLine } from './format.ts'
 
 export interface MailLinks {
-  /** Public address of the service, http or https, with or without a slash at its end. */
+  /** Public address of the service, http or https, with or without a slash at its end; empty: none. */
   readonly serviceUrl: string
+  /** Address of the console, likewise; empty: none. */
+  readonly consoleUrl: string
   /** Makes the token of a link. */
   readonly sign: (link: Link) => string
 }
@@ -32,20 +34,30 @@ const ASK: Offer = {
   choices: [],
 }
 
-/** Actions offered in a mail of these notifications; empty for summaries only. */
+/** Actions offered in a mail of these notifications. Without an address of either: whom to ask about alerts. */
 export function offersOf(notifications: readonly Notification[], links: MailLinks | null, isCopy = false): Offer[] {
   const alerts = notifications.filter((told) => told.kind !== 'summary')
   const [first] = alerts
-  if (first === undefined) return []
-  if (links === null) return [ASK]
+  const month = monthOf(notifications[0]?.tenantId, links)
+  if (first === undefined) return month
+  if (links === null || links.serviceUrl === '') return month.length > 0 ? month : [ASK]
   const askable = alerts.filter(isAskable)
   const isOne = askable.length === 1 && new Set(alerts.map(({ subject }) => `${subject.kind}/${subject.id}`)).size === 1
   const shown = askable.length <= MOST_ALERTS ? askable : []
   const offers = shown.map(
     (alert): Offer => ({ about: isOne ? null : nameOf(alert), choices: choicesFor(alert, links) }),
   )
-  return isCopy ? offers : [...offers, { about: null, choices: [unsubscribing(first.tenantId, links)] }]
+  return [...offers, ...month, ...(isCopy ? [] : [{ about: null, choices: [unsubscribing(first.tenantId, links)] }])]
 }
+
+/** The month in the console. It signs in the recipients of mails. */
+function monthOf(tenantId: string | undefined, links: MailLinks | null): Offer[] {
+  if (tenantId === undefined || links === null || links.consoleUrl === '') return []
+  const url = `${withoutSlash(links.consoleUrl)}/t/${tenantId}/my`
+  return [{ about: null, choices: [{ label: 'Costs, alerts, and who gets these mails', url }] }]
+}
+
+const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
 
 /** Whether it fires in the running cycle, and is no hold. */
 const isAskable = (alert: AlertNotification): boolean =>
@@ -68,8 +80,7 @@ const unsubscribing = (tenantId: string, links: MailLinks): Choice => ({
   url: urlOf(links, { purpose: 'unsubscribe', tenantId }),
 })
 
-const urlOf = ({ serviceUrl, sign }: MailLinks, link: Link): string =>
-  `${serviceUrl.replace(/\/+$/, '')}/n/${sign(link)}`
+const urlOf = ({ serviceUrl, sign }: MailLinks, link: Link): string => `${withoutSlash(serviceUrl)}/n/${sign(link)}`
 
 /** Headers for the unsubscribe button of mail programs. By RFC 8058 the button works at once, and needs https. */
 export function unsubscribeHeaders(
@@ -77,7 +88,7 @@ export function unsubscribeHeaders(
   links: MailLinks | null,
 ): Readonly<Record<string, string>> {
   const alert = notifications.find((told) => told.kind !== 'summary')
-  if (links === null || alert === undefined) return {}
+  if (links === null || links.serviceUrl === '' || alert === undefined) return {}
   const url = urlOf(links, { purpose: 'unsubscribe', tenantId: alert.tenantId })
   const oneClick = url.startsWith('https:') ? { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' } : {}
   return { 'List-Unsubscribe': `<${url}>`, ...oneClick }

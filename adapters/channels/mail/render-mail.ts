@@ -104,7 +104,7 @@ function oneBody(notification: Notification, offers: readonly Offer[]): Content 
     const [charges] = view.lines
     const preheader = `${charges?.label}: ${charges?.value}. ${view.period}`
     const html = summaryHtml({ ...view, preheader, offers })
-    return { subject: summarySubject(notification), text: summaryText(view), html }
+    return { subject: summarySubject(notification), text: summaryText(view, offers), html }
   }
   const view = alertView(notification)
   return { subject: alertSubject(notification), text: alertText(view, offers), html: alertHtml({ ...view, offers }) }

@@ -34,10 +34,16 @@ interface NoticeView {
 /**
  * Renders one mail of some notices.
  *
+ * @param consoleUrl address of the console, where a decision has a page; empty: none
  * @throws Error if there is no notice
  */
-export function renderOperatorMail(notices: readonly CountedNotice[]): Mail {
-  const views = KINDS.flatMap((kind) => viewsOf(notices.filter(({ body }) => body.kind === kind)))
+export function renderOperatorMail(notices: readonly CountedNotice[], consoleUrl = ''): Mail {
+  const views = KINDS.flatMap((kind) =>
+    viewsOf(
+      notices.filter(({ body }) => body.kind === kind),
+      consoleUrl,
+    ),
+  )
   const [first] = views
   if (first === undefined) throw new Error('a mail to the operator has at least one notice')
   const also = notices.length === 1 ? '' : `, and ${counted(notices.length - 1, 'other notice')}`
@@ -66,16 +72,16 @@ const html = Handlebars.compile<{ readonly views: readonly NoticeView[]; readonl
 )
 
 /** Views of notices of one kind. */
-function viewsOf(notices: readonly CountedNotice[]): NoticeView[] {
+function viewsOf(notices: readonly CountedNotice[], consoleUrl: string): NoticeView[] {
   const left = notices.length - SHOWN
-  const views = notices.slice(0, SHOWN).map(viewOf)
+  const views = notices.slice(0, SHOWN).map((notice) => viewOf(notice, consoleUrl))
   return left <= 0 ? views : [...views, { title: `${counted(left, 'more notice')} of this kind`, lines: [] }]
 }
 
 const words = (text: string): string => shortenLabel(oneLine(text), TEXT_CHARS)
 const nameOf = ({ tenant }: CountedNotice): string => (tenant === null ? '' : `${words(tenant.name)} (${tenant.id})`)
 
-function viewOf(notice: CountedNotice): NoticeView {
+function viewOf(notice: CountedNotice, consoleUrl: string): NoticeView {
   const { body, count, tenant } = notice
   switch (body.kind) {
     case 'carrierRefuses':
@@ -94,6 +100,9 @@ function viewOf(notice: CountedNotice): NoticeView {
         title: `Decision needed: ${body.what} of rule ${words(body.rule)} held`,
         lines: [
           `In ${where}: more than the guard lets through in an hour. Without a decision the hold lapses at ${body.until}.`,
+          ...(consoleUrl === ''
+            ? []
+            : [`Decide in the console: ${consoleUrl.replace(/\/+$/, '')}/t/${tenant?.id}/decisions/${body.holdId}`]),
           `What waits: npx simherd enforcement show --tenant ${tenant?.id}`,
           `Where they are right: ${command('release')}`,
           `Where they are not: ${command('discard')}`,

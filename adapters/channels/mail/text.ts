@@ -51,7 +51,7 @@ function groupText(group: DigestGroup): string {
   ].join('\n')
 }
 
-export function summaryText(view: SummaryView): string {
+export function summaryText(view: SummaryView, offers: readonly Offer[]): string {
   const pools = view.pools.map(
     ({ name, usage, over, charge }) => `${name}: ${usage}, over by ${over}, charge ${charge}`,
   )
@@ -62,6 +62,7 @@ export function summaryText(view: SummaryView): string {
     section('What failed', failures, view.moreFailures),
     section('Pools', pools, view.morePools),
     view.attachment === null ? null : `The statement is attached: ${view.attachment}`,
+    ...choices(offers),
     footer(view.tenant),
   ])
 }

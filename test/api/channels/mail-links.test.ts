@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { buildPublic } from '../../../api/server.ts'
 import { type AlertLink, LINKS_LAST_MS, type Link, sealLink } from '../../../domain/channels/link.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import { linkKey } from '../../../service/channels/rows/link-key.ts'
@@ -89,6 +90,15 @@ describe('GET /n/{token}', () => {
       'referrer-policy': 'no-referrer',
       'cache-control': 'no-store',
     })
+  })
+
+  test('leads to the month in the console, if it has an address', async () => {
+    const consoleUrl = 'https://console.example'
+    const outside = await buildPublic({ store: harness.store, hasMailLinks: true, consoleUrl })
+    onTestFinished(() => outside.close())
+    const { body } = await outside.inject({ url: `/n/${tokenOf(unsubscribe(harness.other))}` })
+
+    expect(body).toContain(`<a href="${consoleUrl}/t/${harness.other.id}/my">`)
   })
 
   test('answers HEAD, and refuses other methods', async () => {

@@ -90,7 +90,7 @@ describe('late usage', () => {
       pools: [],
       adjustments: [{ cycle: CYCLE, lines: 1, usageMB: 0, chargeMicro: 3 * fromMoney(0.05) }],
     })
-    expect(summaryText(summaryView(body))).toContain('of which for 2026-10: 0.15 (1 adjustment, 0 MB)')
+    expect(summaryText(summaryView(body), [])).toContain('of which for 2026-10: 0.15 (1 adjustment, 0 MB)')
     const events = await harness.rows(sql<{ description: string }>`
       select description from events where title = ${`Billing cycle ${NEXT} closed`}`)
     expect(events).toMatchObject([

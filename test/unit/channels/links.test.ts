@@ -64,6 +64,21 @@ describe('offersOf', () => {
     expect(purposes(alert)).toEqual(['unsubscribe'])
   })
 
+  test('leads to the month in the console, in copies and summaries too', () => {
+    const links = { ...MAIL_LINKS, consoleUrl: 'https://console.example.net/' }
+    const url = 'https://console.example.net/t/ten_acme/my'
+    const mails = [
+      renderMail([anAlert()], links),
+      renderMail([anAlert()], links, true),
+      renderMail([aSummary()], links),
+    ]
+    const only = renderMail([anAlert()], { ...links, serviceUrl: '' })
+
+    for (const { html, text } of mails) expect([linksOf(html).includes(url), text.includes(url)]).toEqual([true, true])
+    expect([linksOf(only.html), only.text.includes('ask the operator')]).toEqual([[url], false])
+    expect(only.headers).not.toHaveProperty('List-Unsubscribe')
+  })
+
   test('offers nothing in a summary of a cycle', () => {
     const { html, text, headers } = renderMail([aSummary()], MAIL_LINKS)
 

@@ -9,6 +9,7 @@ import type { CountedNotice, OperatorNotice } from '../../../domain/notification
 /** Links of a service at a public address, made with a key of tests. */
 export const MAIL_LINKS: MailLinks = {
   serviceUrl: 'https://simherd.example.net/',
+  consoleUrl: '',
   sign: (link) => sealLink(Buffer.alloc(32), link, Date.UTC(2026, 11, 21)),
 }
 

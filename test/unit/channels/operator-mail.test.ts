@@ -33,8 +33,10 @@ describe('renderOperatorMail', () => {
       pool: 'North',
     } as const
     const notice = aNotice({ ...hold, until: '2026-12-01T00:00:00.000Z' }, 1, { id: 't1', name: 'Meadow' })
-    const { subject, text } = renderOperatorMail([notice])
+    const { subject, text } = renderOperatorMail([notice], 'https://console.example.net/')
 
+    expect(text).toContain('Decide in the console: https://console.example.net/t/t1/decisions/3\n')
+    expect(renderOperatorMail([notice]).text).not.toContain('console')
     expect(subject).toBe('[Simherd] Decision needed: suspensions of rule pool-overage held')
     expect(text).toContain('In pool North of Meadow (t1): more than the guard lets through in an hour.')
     expect(text).toContain('Where they are right: npx simherd enforcement release 3 --tenant t1\n')

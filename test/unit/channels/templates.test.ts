@@ -12,7 +12,7 @@ describe('compileTemplates', () => {
     )
     for (const { path, content } of made) {
       expect(readFileSync(path, 'utf8'), path).toBe(content)
-      expect(content.split('\n')[0]).toMatch(/^\{\{!-- Generated from \w+\.mjml by .*: do not edit\. --\}\}$/)
+      expect(content.split('\n')[0]).toMatch(/^\{\{!-- Generated from [\w-]+\.mjml by .*: do not edit\. --\}\}$/)
     }
   })
 })
