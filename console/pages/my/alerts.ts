@@ -46,12 +46,11 @@ ${listEnd(path, { ended: ended || undefined }, nextCursor((await listing).respon
 
 const row = (alert: Alert, now: number): Html => {
   const { level, message, rule, subject, since, isMailed } = alert
-  const mailed = isMailed ? html`<span>mailed</span>` : withheldWords(alert)
+  const told = isMailed ? ', mailed' : withheldWords(alert).map((one) => html`, ${one}`)
   return logRow(
     levelMark(level),
     html`<bdi>${message ?? rule}</bdi>
-<small>${phaseBadge(alert)} ${subjectWords(subject)}, rule <bdi>${rule}</bdi></small>
-<small class="reasons">${mailed}</small>`,
+<small>${phaseBadge(alert)} ${subjectWords(subject)}, rule <bdi>${rule}</bdi>${told}</small>`,
     ago(since, now),
   )
 }
