@@ -4,10 +4,10 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Most mails to a contact in an hour: who asks for them need not be the contact. */
+/** Most mails to a contact in an hour: other people can ask for them. */
 export const MOST_AN_HOUR = 5
 export const HOUR_MS = 3_600_000
-/** A browser that asks again so soon, in milliseconds, has asked once. */
+/** Requests of a browser within this time, in milliseconds, count as one. */
 export const ASKED_ONCE_MS = 60_000
 /** After so many wrong codes, those of the contact's open mails sign in no more. Their links do. */
 export const MOST_WRONG_CODES = 5

@@ -2,8 +2,8 @@
  * Signs in contacts: people with an address that a tenant mails, and without a key. A contact acts by a key of the tenant
  * with the scope `billing`, which is made at the first request and ends with the address.
  *
- * A mail has a link, for the browser that asked, and a code for any other. Programs that open or press each link of a mail
- * have the browser's cookie not, and use up nothing.
+ * A mail has a link, for the browser that asked, and a code for any other. Programs that check the links of mails lack the
+ * cookie of that browser, and use up nothing.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { ServiceError } from '../../domain/errors.ts'
@@ -43,7 +43,7 @@ interface AskedMail {
   readonly next: string
 }
 
-/** Mails a link and a code to a contact, of each of its tenants. Does nothing for other addresses, or beyond the limit. */
+/** Mails a link and a code to a contact, for each of its tenants. Does nothing for other addresses, or beyond the limit. */
 export async function askSignIn(tx: PlatformTx, { email, browser, ...asked }: AskedMail): Promise<void> {
   const before = (ms: number) => new Date(tx.now.getTime() - ms)
   await forgetSignIns(tx, before(HOUR_MS))

@@ -131,7 +131,7 @@ create table api_keys (
   last_used_at timestamptz,
   replaced_by text references api_keys (id),
   contact text                                              -- e-mail address: the key of a person who signs in by mail,
-                                                            -- with a secret that nobody has; null: of programs
+                                                            -- with an unknown secret; null: of a program
 );
 create index api_keys_tenant on api_keys (tenant_id, created_at);
 create unique index api_keys_contact on api_keys (tenant_id, lower(contact))

@@ -1,6 +1,6 @@
 /**
- * Signs in contacts by a mail. Its link works in the browser that asked, and by its button: a program that opens each link
- * of a mail, or presses its button, signs nobody in. Any other browser takes the code.
+ * Signs in contacts by a mail. The link works by its button, in the browser that has asked for it: programs that check the
+ * links of mails cannot use it up. Other browsers take the code.
  */
 import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { html } from 'hono/html'
@@ -76,7 +76,7 @@ export const mailDoorRoutes: FastifyPluginAsync<MailDoorOptions> = async (
 const OTHER_BROWSER = html`<p>This link signs in the browser where it was asked for, which is another one, or was
 too long ago. Type the code of the mail here.</p>`
 
-/** The same for any address: it tells nobody who is a contact. */
+/** The same for any address: the page does not tell whether it is a contact's. */
 const sent = (
   email: string,
 ): Html => html`<p role="status">If <bdi>${email}</bdi> gets mails of Simherd, a link and a code are on their way to
@@ -109,6 +109,6 @@ const linkDoor = (
   fields: html`<p>You sign in as <bdi>${contact}</bdi>, for <bdi>${tenantName}</bdi>.</p>`,
 })
 
-/** A link that signs in no more: a new mail is one click away. */
+/** The page of a link that has ended, with the form for a new mail. */
 const sendRefusal = (reply: FastifyReply, { message }: ServiceError): Promise<FastifyReply> =>
   sendDoor(reply.code(401), { ...codeDoor({ fault: message }), below: mailForm('/') })

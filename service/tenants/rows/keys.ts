@@ -77,7 +77,7 @@ export async function insertKey(
 }
 
 /**
- * Locks the key that stands for a contact of a tenant, and makes it before if there is none. Its secret is nobody's.
+ * Locks the key that stands for a contact of a tenant, and makes it before if there is none. Its secret is not known to anyone.
  *
  * @returns its id
  */
