@@ -1,5 +1,8 @@
 /** HTTP rules that clients and servers share. */
 
+/** An address to which paths are added. */
+export const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
+
 /** In quotes, or bare, as most clients send it. Source: draft-ietf-httpapi-idempotency-key-header. */
 export const IDEMPOTENCY_KEY = /^(?:"[ !#-~]{1,255}"|[!#-~](?:[ !#-~]{0,253}[!#-~])?)$/
 

@@ -10,6 +10,7 @@
  * code here relies on it. After a lost response, the request is sent again.
  */
 
+import { withoutSlash } from '../../domain/http.ts'
 import { credentialOf } from '../../domain/tickets/carrier-refusal.ts'
 import { CarrierError, type Network } from './network.ts'
 import { quoteBody, readBounded, readResponse } from './read-response.ts'
@@ -99,7 +100,7 @@ function baseOf(url: string): string {
       'the address of the carrier must be http:// or https://, without user or password: check CARRIER_URL',
     )
   }
-  return url.replace(/\/+$/, '')
+  return withoutSlash(url)
 }
 
 /** Error for a request without a response. The carrier may have acted nevertheless. */

@@ -5,6 +5,7 @@
  * request at a time tries it again. Every request of Simherd's own clients may be sent twice: it reads, or has an
  * idempotency key, or names the target state.
  */
+import { withoutSlash } from '../../domain/http.ts'
 
 /** How long an address that did not respond is left alone. */
 const REST_MS = 10_000
@@ -41,7 +42,7 @@ export interface Addresses {
 
 /** @param setting base URLs with commas between them */
 export function openAddresses(setting: string, now: () => number = () => performance.now()): Addresses {
-  const all = setting.split(',').map((url) => ({ url: url.trim().replace(/\/+$/, ''), silentAt: -Infinity }))
+  const all = setting.split(',').map((url) => ({ url: withoutSlash(url.trim()), silentAt: -Infinity }))
   const first = all[0]?.url ?? ''
   let turn = 0
 

@@ -7,6 +7,7 @@ import { openRequestCounts } from '../../adapters/queues/open-request-counts.ts'
 import { openWorkflowClient } from '../../adapters/temporal/client.ts'
 import { startApi } from '../../api/main.ts'
 import { buildConsole } from '../../console/main.ts'
+import { withoutSlash } from '../../domain/http.ts'
 import { parseNetworks } from '../../domain/networks.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import { clockDependency, registerClockOffset } from '../../process/clock-dependency.ts'
@@ -55,7 +56,7 @@ async function runApi(settings: Settings, log: Logger): Promise<Running> {
   const metrics = createMetrics()
   registerClockOffset(metrics, store)
   registerTurns(metrics, turns)
-  const consoleUrl = settings.CONSOLE_URL.replace(/\/$/, '')
+  const consoleUrl = withoutSlash(settings.CONSOLE_URL)
   const api = await startApi({
     metrics,
     trustedProxies: parseNetworks(settings.TRUSTED_PROXIES) ?? [],
@@ -113,5 +114,5 @@ async function runApi(settings: Settings, log: Logger): Promise<Running> {
 function historyUrlOf({ TEMPORAL_UI_URL: page, TEMPORAL_NAMESPACE: namespace }: Settings) {
   if (page === '') return null
   return ({ workflowId, runId }: { readonly workflowId: string; readonly runId: string }) =>
-    `${page.replace(/\/$/, '')}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/history`
+    `${withoutSlash(page)}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/history`
 }

@@ -1,5 +1,7 @@
 /** `simherd console`: a link that signs in to the console. */
+
 import type { InternalClient } from '../../adapters/rest/client.ts'
+import { withoutSlash } from '../../domain/http.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askService } from '../ask-service.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
@@ -38,6 +40,6 @@ async function findConsole(settings: Settings): Promise<string> {
 
 /** Address of the console as browsers see it, without a trailing slash; null: there is none. */
 export function consoleUrlOf({ CONSOLE_URL, CONSOLE_PORT }: Settings): string | null {
-  if (CONSOLE_URL !== '') return CONSOLE_URL.replace(/\/$/, '')
+  if (CONSOLE_URL !== '') return withoutSlash(CONSOLE_URL)
   return CONSOLE_PORT === 'off' ? null : `http://127.0.0.1:${CONSOLE_PORT}`
 }

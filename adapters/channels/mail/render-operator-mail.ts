@@ -1,5 +1,6 @@
 /** Renders notices to the operator of the installation as a mail. Pure. */
 import Handlebars from 'handlebars'
+import { withoutSlash } from '../../../domain/http.ts'
 import type { CountedNotice, OperatorNotice, RulesChanged } from '../../../domain/notifications/operator-notice.ts'
 import { counted } from '../../../domain/quantity.ts'
 import { capital } from '../../../domain/text.ts'
@@ -102,7 +103,7 @@ function viewOf(notice: CountedNotice, consoleUrl: string): NoticeView {
           `In ${where}: more than the guard lets through in an hour. Without a decision the hold lapses at ${body.until}.`,
           ...(consoleUrl === ''
             ? []
-            : [`Decide in the console: ${consoleUrl.replace(/\/+$/, '')}/t/${tenant?.id}/decisions/${body.holdId}`]),
+            : [`Decide in the console: ${withoutSlash(consoleUrl)}/t/${tenant?.id}/decisions/${body.holdId}`]),
           `What waits: npx simherd enforcement show --tenant ${tenant?.id}`,
           `Where they are right: ${command('release')}`,
           `Where they are not: ${command('discard')}`,
