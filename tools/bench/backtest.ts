@@ -9,6 +9,7 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
+import { NO_LINKS } from '../../adapters/channels/mail/links.ts'
 import { renderMail } from '../../adapters/channels/mail/render-mail.ts'
 import { progress } from '../../cli/rules/backtest.ts'
 import { cycleAt, previousCycle } from '../../domain/time/cycle.ts'
@@ -53,7 +54,7 @@ try {
               throw error
             },
           },
-          render: (told, isCopy) => renderMail(told, null, isCopy),
+          render: (told, isCopy) => renderMail(told, NO_LINKS, isCopy),
           onProgress: progress(),
         },
       )

@@ -1,5 +1,6 @@
 /** Actions that a mail offers: links, if the service and the console have addresses. Pure. */
 import type { Link } from '../../../domain/channels/link.ts'
+import { withoutSlash } from '../../../domain/http.ts'
 import { isHold } from '../../../domain/notifications/cause.ts'
 import type { AlertNotification, Notification } from '../../../domain/notifications/notification.ts'
 import { oneLine } from './format.ts'
@@ -12,6 +13,9 @@ export interface MailLinks {
   /** Makes the token of a link. */
   readonly sign: (link: Link) => string
 }
+
+/** Of a service without addresses. It signs nothing. */
+export const NO_LINKS: MailLinks = { serviceUrl: '', consoleUrl: '', sign: () => '' }
 
 interface Choice {
   readonly label: string
@@ -35,12 +39,12 @@ const ASK: Offer = {
 }
 
 /** Actions offered in a mail of these notifications. Without an address of either: whom to ask about alerts. */
-export function offersOf(notifications: readonly Notification[], links: MailLinks | null, isCopy = false): Offer[] {
+export function offersOf(notifications: readonly Notification[], links: MailLinks, isCopy = false): Offer[] {
   const alerts = notifications.filter((told) => told.kind !== 'summary')
   const [first] = alerts
   const month = monthOf(notifications[0]?.tenantId, links)
   if (first === undefined) return month
-  if (links === null || links.serviceUrl === '') return month.length > 0 ? month : [ASK]
+  if (links.serviceUrl === '') return month.length > 0 ? month : [ASK]
   const askable = alerts.filter(isAskable)
   const isOne = askable.length === 1 && new Set(alerts.map(({ subject }) => `${subject.kind}/${subject.id}`)).size === 1
   const shown = askable.length <= MOST_ALERTS ? askable : []
@@ -51,13 +55,11 @@ export function offersOf(notifications: readonly Notification[], links: MailLink
 }
 
 /** The month in the console. It signs in the recipients of mails. */
-function monthOf(tenantId: string | undefined, links: MailLinks | null): Offer[] {
-  if (tenantId === undefined || links === null || links.consoleUrl === '') return []
-  const url = `${withoutSlash(links.consoleUrl)}/t/${tenantId}/my`
+function monthOf(tenantId: string | undefined, { consoleUrl }: MailLinks): Offer[] {
+  if (tenantId === undefined || consoleUrl === '') return []
+  const url = `${withoutSlash(consoleUrl)}/t/${tenantId}/my`
   return [{ about: null, choices: [{ label: 'Costs, alerts, and who gets these mails', url }] }]
 }
-
-const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
 
 /** Whether it fires in the running cycle, and is no hold. */
 const isAskable = (alert: AlertNotification): boolean =>
@@ -85,10 +87,10 @@ const urlOf = ({ serviceUrl, sign }: MailLinks, link: Link): string => `${withou
 /** Headers for the unsubscribe button of mail programs. By RFC 8058 the button works at once, and needs https. */
 export function unsubscribeHeaders(
   notifications: readonly Notification[],
-  links: MailLinks | null,
+  links: MailLinks,
 ): Readonly<Record<string, string>> {
   const alert = notifications.find((told) => told.kind !== 'summary')
-  if (links === null || links.serviceUrl === '' || alert === undefined) return {}
+  if (links.serviceUrl === '' || alert === undefined) return {}
   const url = urlOf(links, { purpose: 'unsubscribe', tenantId: alert.tenantId })
   const oneClick = url.startsWith('https:') ? { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' } : {}
   return { 'List-Unsubscribe': `<${url}>`, ...oneClick }

@@ -1,6 +1,6 @@
 import type { Channel } from '../../../domain/channels/channel.ts'
 import type { Notification } from '../../../domain/notifications/notification.ts'
-import type { MailLinks } from './links.ts'
+import { type MailLinks, NO_LINKS } from './links.ts'
 import { type Mail, renderMail } from './render-mail.ts'
 import type { Transport } from './transport.ts'
 
@@ -11,7 +11,7 @@ export interface MailChannel extends Channel<Notification, string, Mail> {
 }
 
 /** @param links as in {@link renderMail} */
-export const mailChannel = (transport: Pick<Transport, 'send'>, links: MailLinks | null = null): MailChannel => ({
+export const mailChannel = (transport: Pick<Transport, 'send'>, links: MailLinks = NO_LINKS): MailChannel => ({
   render: (notifications, isCopy) => renderMail(notifications, links, isCopy),
   send: (mail, to, messageId) => transport.send({ ...mail, to, messageId }),
 })

@@ -10,7 +10,7 @@ import type { Notification, SummaryNotification } from '../../../domain/notifica
 import { alertsOfOneCause, causeView, inOne } from './cause-view.ts'
 import { type DigestView, digestView } from './digest-view.ts'
 import { headerText, oneLine, shortenLabel } from './format.ts'
-import { type MailLinks, type Offer, offersOf, unsubscribeHeaders } from './links.ts'
+import { type MailLinks, NO_LINKS, type Offer, offersOf, unsubscribeHeaders } from './links.ts'
 import { alertSubject, summarySubject } from './subject.ts'
 import { alertText, digestText, summaryText } from './text.ts'
 import { type AlertView, alertView, type SummaryView, statementName, summaryView } from './views.ts'
@@ -70,11 +70,7 @@ const summaryHtml = template<SummaryView>('summary')
  * @param isCopy a copy, which cannot unsubscribe the tenant
  * @throws Error if there is no notification
  */
-export function renderMail(
-  notifications: readonly Notification[],
-  links: MailLinks | null = null,
-  isCopy = false,
-): Mail {
+export function renderMail(notifications: readonly Notification[], links: MailLinks = NO_LINKS, isCopy = false): Mail {
   const body = bodyOf(notifications, offersOf(notifications, links, isCopy))
   const attachments = notifications.filter((notification) => notification.kind === 'summary').flatMap(statementOf)
   return {

@@ -1,6 +1,7 @@
 /** The example month as the service has lived it, and what a replay of it comes to. */
 
 import { sql } from 'kysely'
+import { NO_LINKS } from '../../../adapters/channels/mail/links.ts'
 import { mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
 import { renderMail } from '../../../adapters/channels/mail/render-mail.ts'
 import { WatchdogMode } from '../../../domain/codes.ts'
@@ -17,7 +18,7 @@ import { aHarness, evaluationOptions, type Harness } from '../harness.ts'
 import { settle, usageOf } from '../lived-month.ts'
 
 const shipped = await readRuleFiles('')
-const render: Parameters<typeof replay>[2]['render'] = (told, isCopy) => renderMail(told, null, isCopy)
+const render: Parameters<typeof replay>[2]['render'] = (told, isCopy) => renderMail(told, NO_LINKS, isCopy)
 const HOUR = 3_600_000
 /** Devices use so much more than in the example where less than the month is lived: its first hours have what else takes a month. */
 const FASTER = 40
