@@ -6,8 +6,9 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Mail, renderMail } from '../adapters/channels/mail/render-mail.ts'
 import { renderOperatorMail } from '../adapters/channels/mail/render-operator-mail.ts'
+import { renderSignInMail } from '../adapters/channels/mail/render-sign-in-mail.ts'
 import { EVERY_KIND, OPERATOR_NOTICES } from '../test/unit/channels/every-kind.ts'
-import { MAIL_LINKS } from '../test/unit/channels/notifications.ts'
+import { MAIL_LINKS, SIGN_IN } from '../test/unit/channels/notifications.ts'
 
 const [folder] = process.argv.slice(2)
 if (folder === undefined) throw new Error('usage: node tools/mails.ts <folder>')
@@ -18,6 +19,7 @@ const mails: readonly (readonly [name: string, mail: Mail])[] = [
   ['without-links', renderMail(EVERY_KIND['alert-sim-monitored'] ?? [])],
   ['copy', renderMail(EVERY_KIND['alert-sim-warning'] ?? [], MAIL_LINKS, true)],
   ...OPERATOR_NOTICES.map((notice) => [`operator-${notice.body.kind}`, renderOperatorMail([notice])] as const),
+  ['sign-in', renderSignInMail(SIGN_IN)],
   ['operator-all', renderOperatorMail(OPERATOR_NOTICES)],
 ]
 

@@ -4,6 +4,8 @@ import { LINK_MS } from '../../../domain/tenants/session.ts'
 import { writeCode } from '../../../domain/tenants/sign-in-mail.ts'
 import { oneLine } from './format.ts'
 import { HEADERS, type Mail, template, tenantHeader } from './render-mail.ts'
+import { signInText } from './text.ts'
+import type { SignInView } from './views.ts'
 
 /** The content of a mail that signs in. */
 export interface SignInNotice {
@@ -19,22 +21,11 @@ export interface SignInNotice {
   readonly until: Date
 }
 
-interface View {
-  readonly tenant: string
-  readonly asked: string
-  readonly byLink: string
-  readonly byCode: string
-  readonly url: string
-  readonly codeUrl: string
-  readonly code: string
-  readonly ends: string
-}
-
-const html = template<View>('sign-in')
+const html = template<SignInView>('sign-in')
 
 export function renderSignInMail({ tenantName, timeZone, consoleUrl, url, code, until }: SignInNotice): Mail {
   const tenant = oneLine(tenantName)
-  const view: View = {
+  const view: SignInView = {
     tenant,
     asked: `Somebody asked to sign in with this address, for ${tenant}.`,
     byLink: 'The link works in the browser where you asked for it.',
@@ -46,7 +37,7 @@ export function renderSignInMail({ tenantName, timeZone, consoleUrl, url, code, 
   }
   return {
     subject: 'Sign in to Simherd',
-    text: `${[view.asked, `${view.byLink}\n${url}`, `${view.byCode} ${view.codeUrl}\n${view.code}`, view.ends, `-- \nSimherd for ${tenant}`].join('\n\n')}\n`,
+    text: signInText(view),
     html: html({ ...view, preheader: view.asked, offers: [] }),
     headers: { ...HEADERS, ...tenantHeader(tenantName) },
   }

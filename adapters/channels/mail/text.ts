@@ -1,7 +1,7 @@
 /** The plain text part of each kind of mail. It has the same content as the HTML part. */
 import type { DigestGroup, DigestView } from './digest-view.ts'
 import type { Offer } from './links.ts'
-import type { AlertView, Line, SummaryView } from './views.ts'
+import type { AlertView, Line, SignInView, SummaryView } from './views.ts'
 
 const paragraphs = (parts: readonly (string | null)[]): string =>
   `${parts.filter((part) => part !== null && part !== '').join('\n\n')}\n`
@@ -33,6 +33,15 @@ export function alertText(view: AlertView, offers: readonly Offer[]): string {
     footer(view.tenant),
   ])
 }
+
+export const signInText = (view: SignInView): string =>
+  paragraphs([
+    view.asked,
+    `${view.byLink}\n${view.url}`,
+    `${view.byCode} ${view.codeUrl}\n${view.code}`,
+    view.ends,
+    footer(view.tenant),
+  ])
 
 export function digestText(view: DigestView, offers: readonly Offer[]): string {
   const groups = view.groups.map(groupText)

@@ -42,6 +42,18 @@ export interface AlertView {
   readonly advice: string | null
 }
 
+/** The mail that signs in a contact, in sentences. */
+export interface SignInView {
+  readonly tenant: string
+  readonly asked: string
+  readonly byLink: string
+  readonly byCode: string
+  readonly url: string
+  readonly codeUrl: string
+  readonly code: string
+  readonly ends: string
+}
+
 export interface SummaryView {
   readonly tone: Tone
   readonly headline: string

@@ -13,6 +13,15 @@ export const MAIL_LINKS: MailLinks = {
   sign: (link) => sealLink(Buffer.alloc(32), link, Date.UTC(2026, 11, 21)),
 }
 
+export const SIGN_IN = {
+  tenantName: 'Acme',
+  timeZone: 'Europe/Berlin',
+  consoleUrl: 'https://console.example',
+  url: 'https://console.example/sign-in/mail/1.x',
+  code: '00123456',
+  until: new Date('2026-11-20T12:15:00Z'),
+}
+
 export const anAlert = (over: Partial<AlertNotification> = {}): AlertNotification => ({
   kind: 'fired',
   key: 'acme/pool-overage/pool/7/2026-11/fired',

@@ -1,16 +1,10 @@
 import { expect, test } from 'vitest'
 import { renderSignInMail } from '../../../adapters/channels/mail/render-sign-in-mail.ts'
 import { codeOf, isCode, openSignIn, sealSignIn } from '../../../domain/tenants/sign-in-mail.ts'
+import { SIGN_IN } from './notifications.ts'
 
 const KEY = Buffer.alloc(32, 7)
-const NOTICE = {
-  tenantName: 'Meadow\r\nBcc: <b>all</b>',
-  timeZone: 'Europe/Berlin',
-  consoleUrl: 'https://console.example',
-  url: 'https://console.example/sign-in/mail/1.x',
-  code: '00123456',
-  until: new Date('2026-11-20T12:15:00Z'),
-}
+const NOTICE = { ...SIGN_IN, tenantName: 'Meadow\r\nBcc: <b>all</b>' }
 
 test('a mail that signs in has its link and code in both parts, and a tenant name on one line', () => {
   const { text, html, headers, subject } = renderSignInMail(NOTICE)
