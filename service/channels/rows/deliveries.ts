@@ -7,6 +7,7 @@ import type { WebhookJob } from '../../../domain/jobs.ts'
 import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import { readPage } from '../../../store/paging.ts'
 import { mine, type PlatformTx, type TenantTx } from '../../../store/tenancy.ts'
+import { attempted } from './attempted.ts'
 
 interface ClaimedDelivery extends PastAttempts {
   readonly id: number
@@ -71,12 +72,11 @@ async function claim<Row>(
 export async function noteAttempt(
   tx: TenantTx,
   id: number,
-  { status, nextAt, triedSince, refusedAt, code, response }: NextStep & Pick<Attempt, 'code' | 'response'>,
+  { code, ...attempt }: NextStep & Pick<Attempt, 'code' | 'response'>,
 ): Promise<string | undefined> {
   const { rows } = await sql<{ subject: string }>`
     update deliveries
-       set status = ${status}, answer = ${code}, response = ${response}, next_attempt_at = ${nextAt},
-           tried_since = ${triedSince}, refused_at = ${refusedAt}, ended_at = ${status === 'pending' ? null : tx.now}
+       set ${attempted(attempt)}, answer = ${code}, ended_at = ${attempt.status === 'pending' ? null : tx.now}
      where id = ${id} and status = 'pending' returning subject`.execute(tx.q)
   return rows[0]?.subject
 }

@@ -4,6 +4,7 @@ import type { Mail } from '../../../adapters/channels/mail/render-mail.ts'
 import type { NextStep, PastAttempts } from '../../../domain/channels/retry.ts'
 import type { CountedNotice } from '../../../domain/notifications/operator-notice.ts'
 import type { PlatformTx } from '../../../store/tenancy.ts'
+import { attempted } from './attempted.ts'
 
 /** Locks the mails to the operator until the transaction ends: one process at a time composes or claims. */
 export async function lockOperatorMails(tx: PlatformTx): Promise<boolean> {
@@ -76,9 +77,7 @@ export async function noteOperatorDelivery(
 ): Promise<void> {
   await sql`
     update operator_mails
-       set status = ${delivery.status}, response = ${delivery.response}, next_attempt_at = ${delivery.nextAt},
-           tried_since = ${delivery.triedSince}, refused_at = ${delivery.refusedAt},
-           sent_at = ${delivery.status === 'sent' ? tx.now : null}
+       set ${attempted(delivery)}, sent_at = ${delivery.status === 'sent' ? tx.now : null}
      where id = ${id}`.execute(tx.q)
 }
 

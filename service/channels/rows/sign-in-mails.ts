@@ -4,6 +4,7 @@ import type { NextStep, PastAttempts } from '../../../domain/channels/retry.ts'
 import { LINK_MS } from '../../../domain/tenants/session.ts'
 import type { PlatformTx } from '../../../store/tenancy.ts'
 import { keyWorks } from '../../tenants/rows/sessions.ts'
+import { attempted } from './attempted.ts'
 
 /** Tenants that mail an address, of its billing or a copy or an escalation, by id. */
 export async function tenantsOfContact(tx: PlatformTx, email: string, limit: number): Promise<Contact[]> {
@@ -87,11 +88,12 @@ export async function lockSignInsTo(tx: PlatformTx, email: string, mostWrong: nu
   return rows
 }
 
-/** @returns whether it was unused until now */
-export async function useSignIn(tx: PlatformTx, id: number): Promise<boolean> {
-  const { rows } = await sql`
-    update sign_in_mails set used_at = ${tx.now} where id = ${id} and used_at is null returning id`.execute(tx.q)
-  return rows.length > 0
+/** Uses an open mail. @returns undefined if it was used or has expired, or its contact has ended */
+export async function useSignIn(tx: PlatformTx, id: number): Promise<OpenSignIn | undefined> {
+  const { rows } = await sql<OpenSignIn>`
+    with found as (select ${columns} ${open(tx)} and m.id = ${id} for update of m)
+    update sign_in_mails m set used_at = ${tx.now} from found where m.id = found.id returning found.*`.execute(tx.q)
+  return rows[0]
 }
 
 export async function noteWrongCode(tx: PlatformTx, ids: readonly number[]): Promise<void> {
@@ -124,11 +126,7 @@ export async function noteSignInDelivery(
   id: number,
   delivery: NextStep & { readonly response: string },
 ): Promise<void> {
-  await sql`
-    update sign_in_mails
-       set status = ${delivery.status}, response = ${delivery.response}, next_attempt_at = ${delivery.nextAt},
-           tried_since = ${delivery.triedSince}, refused_at = ${delivery.refusedAt}
-     where id = ${id}`.execute(tx.q)
+  await sql`update sign_in_mails set ${attempted(delivery)} where id = ${id}`.execute(tx.q)
 }
 
 /** Deletes mails from before an instant, those aside that another transaction deletes now. */
