@@ -5,6 +5,7 @@ import {
   askSignIn,
   findByCode,
   type MailedSignIn,
+  otherBrowser,
   readMailedLink,
   type SignedIn,
   useMail,
@@ -68,10 +69,8 @@ export function sessionsOf(store: Store, keys: KeyCache): Sessions {
     caller: callerOf(keyId, requestId, action),
   })
   const keyOfMails = once(() => inPlatform(store, linkKey))
-  const useMailOf = (
-    { keyId, ...mail }: Pick<MailedSignIn, 'id' | 'keyId' | 'next'>,
-    { userAgent, requestId }: Browser,
-  ) => inPlatform(inNameOf(keyId, requestId, 'signIn'), (tx) => useMail(tx, mail, userAgent))
+  const useMailOf = ({ keyId, ...mail }: Pick<MailedSignIn, 'id' | 'keyId'>, { userAgent, requestId }: Browser) =>
+    inPlatform(inNameOf(keyId, requestId, 'signIn'), (tx) => useMail(tx, mail, userAgent))
   const findMail = async (given: MailLink) => {
     const key = await keyOfMails()
     return inPlatform(store, (tx) => readMailedLink(tx, key, given))
@@ -95,7 +94,7 @@ export function sessionsOf(store: Store, keys: KeyCache): Sessions {
     findMail,
     signInByMail: async (given) => {
       const mail = await findMail(given)
-      if (!mail.isOfBrowser) throw wrongCode()
+      if (!mail.isOfBrowser) throw otherBrowser()
       return useMailOf(mail, given)
     },
     signInByCode: async (given) => {

@@ -91,14 +91,10 @@ export interface SignedIn {
  *
  * @throws ServiceError `unauthorized` if it was used meanwhile
  */
-export async function useMail(
-  tx: PlatformTx,
-  { id, next }: Pick<OpenSignIn, 'id' | 'next'>,
-  userAgent: string,
-): Promise<SignedIn> {
-  const found = await findSignIn(tx, id)
-  if (found === undefined || !(await useSignIn(tx, id))) throw usedUp()
-  const { keyId, tenantId, contact } = found
+export async function useMail(tx: PlatformTx, { id }: Pick<OpenSignIn, 'id'>, userAgent: string): Promise<SignedIn> {
+  const found = await useSignIn(tx, id)
+  if (found === undefined) throw usedUp()
+  const { keyId, tenantId, contact, next } = found
   return { token: await openSession(tx, { id: keyId, tenantId, contact }, { userAgent }), next }
 }
 
@@ -118,6 +114,13 @@ export async function findByCode(
   if (found === undefined) await noteWrongCode(tx, ids)
   return found
 }
+
+/** The refusal of a link by its button. Its page in another browser has no button. */
+export const otherBrowser = (): ServiceError =>
+  new ServiceError(
+    'unauthorized',
+    'This link signs in the browser where it was asked for: type the code of the mail here.',
+  )
 
 export const wrongCode = (): ServiceError =>
   new ServiceError(
