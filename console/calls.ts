@@ -1,6 +1,7 @@
 /** Asks the listeners of this process, without a socket, in the name of a session's key. */
 
 import type { OutgoingHttpHeaders } from 'node:http'
+import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { type InternalClient, internalClient, type PublicClient, publicClient } from '../adapters/rest/client.ts'
 import type { App } from '../api/http/app.ts'
 import type { Callers } from '../api/keys/callers.ts'
@@ -32,26 +33,35 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 const EMPTY: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** Clients of both listeners. Each call has the present rights of the key. */
-export function callsOf({ outside, inside, callers }: Doors, { keyId, tenantId, requestId }: CallsOf): Calls {
-  const fetchFrom = (app: App) => (request: Request) => sendTo(app, request, (send) => callers.run({ keyId }, send))
-  const common = { baseUrl: BASE_URL, headers: { 'x-tenant-id': tenantId, 'x-request-id': requestId } }
+export function callsOf(doors: Doors, of: CallsOf): Calls {
+  const fetchFrom = (app: App) => (request: Request) => fetchBy(request, (sent) => injectAs(doors, of, app, sent))
+  const common = { baseUrl: BASE_URL, headers: headersFor(of) }
   return {
-    outside: publicClient({ ...common, fetch: fetchFrom(outside) }),
-    inside: internalClient({ ...common, fetch: fetchFrom(inside) }),
+    outside: publicClient({ ...common, fetch: fetchFrom(doors.outside) }),
+    inside: internalClient({ ...common, fetch: fetchFrom(doors.inside) }),
   }
 }
 
-/** @param run sends within the context of the caller */
-async function sendTo(app: App, request: Request, run: <T>(send: () => T) => T): Promise<Response> {
+/** A response of the internal interface while it is made: of a file that is too large to be held. */
+export const streamInside = (doors: Doors, of: CallsOf, url: string): Promise<LightMyRequestResponse> =>
+  injectAs(doors, of, doors.inside, { url, headers: headersFor(of), payloadAsStream: true })
+
+const headersFor = ({ tenantId, requestId }: CallsOf) => ({ 'x-tenant-id': tenantId, 'x-request-id': requestId })
+
+/** Sends a request in the context of the caller. It is awaited there: a request begins with the call of `then`. */
+const injectAs = ({ callers }: Doors, { keyId }: CallsOf, app: App, request: InjectOptions) =>
+  callers.run({ keyId }, async () => await app.inject(request))
+
+async function fetchBy(
+  request: Request,
+  send: (request: InjectOptions) => Promise<LightMyRequestResponse>,
+): Promise<Response> {
   const method = METHODS.find((one) => one === request.method)
   if (method === undefined) throw new Error(`${request.method} is none of ${METHODS.join(', ')}`)
   const { pathname, search } = new URL(request.url)
   const headers = Object.fromEntries(request.headers)
   const payload = await request.text()
-  // Awaited within the context: the request begins with the call of `then`.
-  const answer = await run(
-    async () => await app.inject({ method, url: pathname + search, headers, ...(payload !== '' && { payload }) }),
-  )
+  const answer = await send({ method, url: pathname + search, headers, ...(payload !== '' && { payload }) })
   const { statusCode: status } = answer
   return new Response(EMPTY.has(status) ? null : answer.body, { status, headers: headersOf(answer.headers) })
 }

@@ -21,9 +21,9 @@ export async function alertsPage(
   const listing = inside.GET('/internal/alerts', { params: { query } })
   const { data } = await mustAnswer(listing)
   const path = `/t/${tenantId}/my/alerts`
-  const [heading, other] = ended
-    ? ['Ended alerts', ['', 'Those that have not ended']]
-    : ['Alerts', ['?ended=true', 'Those that have ended']]
+  const others = ended
+    ? html`<a href="${path}">Those that have not ended</a>`
+    : html`<a href="${path}?ended=true">Those that have ended</a>`
   const part = {
     noun: 'alerts',
     shown: data.length,
@@ -31,8 +31,8 @@ export async function alertsPage(
     empty: html`<p class="empty">${ended ? 'None is kept.' : 'None: nothing is wrong.'}</p>`,
   }
   return html`<div class="head"><div>
-<h1>${heading}</h1>
-<p class="lead"><a href="${path}${other[0]}">${other[1]}</a></p>
+<h1>${ended ? 'Ended alerts' : 'Alerts'}</h1>
+<p class="lead">${others}</p>
 </div></div>
 ${
   data.length === 0

@@ -7,7 +7,7 @@ import type { CycleInfo } from '../../../domain/month-end/month-end.ts'
 import { toPage } from '../../../domain/page.ts'
 import { count, money } from '../../../domain/quantity.ts'
 import { mustAnswer } from '../../answers.ts'
-import type { Calls, Doors } from '../../calls.ts'
+import { type Calls, type Doors, streamInside } from '../../calls.ts'
 import type { Html } from '../../parts/html.ts'
 import { nextPage } from '../../parts/list.ts'
 import type { PageTenant } from '../../parts/page.ts'
@@ -50,11 +50,9 @@ export async function sendStatement(
   doors: Doors,
 ): Promise<FastifyReply> {
   const { tenant } = await callsFor(request, doors)
-  const { keyId, id, params } = request
+  const { keyId, id: requestId, params } = request
   const url = `/internal/cycles/${encodeURIComponent(params.key)}/statement.csv`
-  const asked = { url, headers: { 'x-tenant-id': tenant.id, 'x-request-id': id }, payloadAsStream: true } as const
-  // Awaited within the context of the caller: the request begins with the call of `then`.
-  const answer = await doors.callers.run({ keyId }, async () => await doors.inside.inject(asked))
+  const answer = await streamInside(doors, { keyId, tenantId: tenant.id, requestId }, url)
   const file = answer.stream()
   if (answer.statusCode !== 200) {
     const response = new Response(null, { status: answer.statusCode })
