@@ -127,7 +127,7 @@ export const Settings = Type.Object({
   SERVICE_URL: optional(
     isPublicUrl,
     'an http or https URL without query, such as https://simherd.example.com',
-    'Public address of the public API, for links in mails. Without it, mails have no links, and refer to the operator.',
+    'Public address of the public API, for links in mails. Without it, mails have no links that act, and refer to the console or the operator.',
   ),
   SERVICE_BASE_URL: urls(
     'https://api:8080',

@@ -41,7 +41,8 @@ const AUTHENTICATION = `
 
 Send an API key as \`Authorization: Bearer <key>\`, or as \`X-API-Key\`. A tenant's key acts for its tenant; data of other
 tenants does not exist for it (404). Scopes of a key: read, write (read and change), admin (also change the tenant's own
-data), or billing (costs, statements, alerts and mails of the internal interface); anything else is refused with 403. An operator key names its tenant with \`X-Tenant-Id\`.
+data), or billing (costs, statements, alerts and mails of the internal interface); anything else is refused with 403. An
+operator key names its tenant with \`X-Tenant-Id\`.
 `
 
 const PAGES = `
@@ -88,8 +89,8 @@ ${AUTHENTICATION}${PAGES}${COMMON}${ETAGS}${LIMITS}`,
 export const INTERNAL: Words = {
   title: 'Simherd, internal interface',
   description: `Operation of the platform. Every request except health checks needs an operator key and, for a tenant's data,
-the tenant in \`X-Tenant-Id\`; operations that take keys of the tenant, too, say so. For keys, tariffs, prices and audit trail of the platform itself, send
-\`X-Tenant-Id: @platform\`.
+the tenant in \`X-Tenant-Id\`; operations that take keys of the tenant, too, say so. For keys, tariffs, prices and audit
+trail of the platform itself, send \`X-Tenant-Id: @platform\`.
 
 Workers send \`Simherd-Workflow\` with the id of the requesting workflow, to both interfaces. The header is accepted with
 operator keys only, and the workflow must belong to the tenant. It becomes the cause of a ticket, and is in the audit trail.
