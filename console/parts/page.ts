@@ -4,7 +4,7 @@ import { html } from 'hono/html'
 import { type Caller, callerIn, type Session } from '../../domain/tenants/session.ts'
 import { FIND_SCRIPT, ICON, LIVE_SCRIPTS, STYLE } from './asset.ts'
 import type { Html } from './html.ts'
-import { icon } from './icon.ts'
+import { type IconName, icon } from './icon.ts'
 
 /** The tenant that a page is about. */
 export interface PageTenant {
@@ -87,37 +87,73 @@ const OPERATORS: readonly Caller[] = ['operator']
 const KEYS: readonly Caller[] = ['operator', 'key']
 const CONTACTS: readonly Caller[] = ['contact']
 
-/** The pages of a tenant, and the callers that the interface lets see them. A page that is not there yet has no line. */
-const PAGES = [
-  { path: '', name: 'Overview', icon: 'overview', isFor: KEYS },
-  { path: 'alerts', name: 'Alerts', icon: 'bell', isFor: OPERATORS },
-  { path: 'sims', name: 'SIMs', icon: 'sim', isFor: KEYS },
-  { path: 'pools', name: 'Pools', icon: 'pool', isFor: KEYS },
-  { path: 'enforcement', name: 'Enforcement', icon: 'enforcement', isFor: OPERATORS },
-  { path: 'silences', name: 'Silences', icon: 'silence', isFor: OPERATORS },
-  { path: 'tickets', name: 'Tickets', icon: 'ticket', isFor: OPERATORS },
-  { path: 'workflows', name: 'Workflows', icon: 'workflow', isFor: OPERATORS },
-  { path: 'my', name: 'My month', icon: 'month', isFor: [...KEYS, ...CONTACTS] },
-  { path: 'my/alerts', name: 'Alerts', icon: 'bell', isFor: CONTACTS },
-  { path: 'my/statements', name: 'Statements', icon: 'statement', isFor: CONTACTS },
-  { path: 'my/settings', name: 'Settings', icon: 'settings', isFor: CONTACTS },
-] as const
+interface Line {
+  readonly path: string
+  readonly name: string
+  readonly icon: IconName
+  readonly isFor: readonly Caller[]
+}
+interface Group {
+  readonly name: string
+  readonly pages: readonly Line[]
+}
+
+/**
+ * The pages of a tenant in groups, and the callers that the interface lets see them. A page that is not there yet has
+ * no line.
+ */
+const GROUPS: readonly Group[] = [
+  {
+    name: 'Now',
+    pages: [
+      { path: '', name: 'Overview', icon: 'overview', isFor: KEYS },
+      { path: 'alerts', name: 'Alerts', icon: 'bell', isFor: OPERATORS },
+      { path: 'enforcement', name: 'Enforcement', icon: 'enforcement', isFor: OPERATORS },
+      { path: 'silences', name: 'Silences', icon: 'silence', isFor: OPERATORS },
+      { path: 'workflows', name: 'Workflows', icon: 'workflow', isFor: OPERATORS },
+    ],
+  },
+  {
+    name: 'Estate',
+    pages: [
+      { path: 'sims', name: 'SIMs', icon: 'sim', isFor: KEYS },
+      { path: 'pools', name: 'Pools', icon: 'pool', isFor: KEYS },
+      { path: 'tickets', name: 'Tickets', icon: 'ticket', isFor: OPERATORS },
+    ],
+  },
+  {
+    name: 'Costs',
+    pages: [
+      { path: 'my', name: 'My month', icon: 'month', isFor: [...KEYS, ...CONTACTS] },
+      { path: 'my/alerts', name: 'Alerts', icon: 'bell', isFor: CONTACTS },
+      { path: 'my/statements', name: 'Statements', icon: 'statement', isFor: CONTACTS },
+      { path: 'my/settings', name: 'Settings', icon: 'settings', isFor: CONTACTS },
+    ],
+  },
+]
+const PAGES = GROUPS.flatMap(({ pages }) => pages)
 
 function navigation({ id }: PageTenant, caller: Caller, current?: string): Html {
-  const pages = PAGES.filter(({ isFor }) => isFor.includes(caller))
+  const seen = PAGES.filter(({ isFor }) => isFor.includes(caller))
   // A page without a line belongs to the one above it.
-  const here = pages.findLast(({ path }) => current === path || current?.startsWith(`${path}/`))
+  const here = seen.findLast(({ path }) => current === path || current?.startsWith(`${path}/`))
+  const groups = GROUPS.map(({ name, pages }) => ({ name, pages: pages.filter((page) => seen.includes(page)) }))
   return html`<details class="menu">
 <summary>${icon('menu')} Pages</summary>
 <nav aria-label="Pages">
-<ul>
+${groups
+  .filter(({ pages }) => pages.length > 0)
+  .map(
+    ({ name, pages }) => html`<p id="pages-${name}" class="group">${name}</p>
+<ul aria-labelledby="pages-${name}">
 ${pages.map(
   (
     page,
   ) => html`<li><a href="/t/${id}${page.path === '' ? '' : `/${page.path}`}"${here === page ? html` aria-current="page"` : ''}>
 ${icon(page.icon)} ${page.name}</a></li>`,
 )}
-</ul>
+</ul>`,
+  )}
 </nav>
 </details>`
 }

@@ -156,7 +156,7 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
 
 describe('the console has at most', () => {
   test.each([
-    ['7,000 lines of TypeScript', 'console/**/*.ts', /\n/g, 7000],
+    ['8,500 lines of TypeScript', 'console/**/*.ts', /\n/g, 8500],
     ['200 lines of scripts', 'console/**/*.js', /\n/g, 200],
     ['24 kB of style', 'console/**/*.css', /[^]/g, 24_000],
   ])('%s', async (_, files, unit, most) => {
