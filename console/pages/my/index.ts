@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import { CycleParams } from '../../../api/http/params.ts'
 import { AlertQuery } from '../../../domain/alerts/alert.ts'
 import { pageQuery } from '../../../domain/page.ts'
-import { callerIn } from '../../../domain/tenants/session.ts'
+import { type Caller, callerIn } from '../../../domain/tenants/session.ts'
 import type { Doors } from '../../calls.ts'
 import { actRoutes, Done, doneNotice } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
@@ -32,17 +32,21 @@ interface Asked {
 }
 type Make = (of: TenantCalls, request: FastifyRequest<Asked>) => Promise<Html>
 
+const callerOf = ({ session }: FastifyRequest<Asked>): Caller | null => (session === null ? null : callerIn(session))
 /** The navigation of a contact has these pages. */
-const isContact = ({ session }: FastifyRequest<Asked>) => session !== null && callerIn(session) === 'contact'
+const isContact = (request: FastifyRequest<Asked>): boolean => callerOf(request) === 'contact'
+/** The interface shows keys of a tenant no alerts, unless they are for costs alone. */
+const maySee = (caller: Caller | null, path: string): boolean => caller !== 'key' || path !== 'my/alerts'
 
 /** The pages of a billing contact. A cost is dear to read, so they do not refresh. @param clock epoch milliseconds */
 export function myRoutes(app: FastifyInstance, doors: Doors, clock: () => number): void {
   const page = (current: keyof typeof PAGES, make: Make) =>
     app.get<Asked>(`/t/:tenant/${current}`, { schema: { querystring: Query } }, async (request, reply) => {
       const of = await callsFor(request, doors)
+      const pages = Object.entries(PAGES).filter(([path]) => maySee(callerOf(request), path))
       const links = isContact(request)
         ? ''
-        : html`<p class="crumbs">${Object.entries(PAGES).map(([path, name], n) => html`${n === 0 ? '' : ' · '}<a href="/t/${of.tenant.id}/${path}"${path === current ? html` aria-current="page"` : ''}>${name}</a>`)}</p>`
+        : html`<p class="crumbs">${pages.map(([path, name], n) => html`${n === 0 ? '' : ' · '}<a href="/t/${of.tenant.id}/${path}"${path === current ? html` aria-current="page"` : ''}>${name}</a>`)}</p>`
       const main = html`${links}
 ${await make(of, request)}`
       return sendPage(reply, { title: PAGES[current], main, tenant: of.tenant, current, isLive: false })
