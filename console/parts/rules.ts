@@ -17,12 +17,13 @@ ${quiet.length === 0 ? '' : folded}`
 }
 
 const rows = (rules: readonly ExplainedRule[]): Html => html`<table>
-<thead><tr><th scope="col">Rule</th><th scope="col">Now</th><th scope="col">What would change it</th></tr></thead>
+<thead><tr><th scope="col">Rule, and what would change it</th><th scope="col" class="number">Now</th></tr></thead>
 <tbody>
 ${rules.map(
-  (rule) => html`<tr><th scope="row"><bdi>${rule.rule}</bdi></th>
-<td><span class="badge ${isQuiet(rule) ? 'quiet' : 'critical'}">${rule.phase ?? 'not decided'}</span></td>
-<td>${rule.nearest[0]?.words ?? html`<span class="mute">nothing nearby</span>`}</td></tr>`,
+  (
+    rule,
+  ) => html`<tr><th scope="row"><bdi>${rule.rule}</bdi><small>${rule.nearest[0]?.words ?? 'nothing nearby'}</small></th>
+<td class="number"><span class="badge ${isQuiet(rule) ? 'quiet' : 'critical'}">${rule.phase ?? 'not decided'}</span></td></tr>`,
 )}
 </tbody>
 </table>`

@@ -128,7 +128,7 @@ describe('a pool', () => {
       'Enforcement on',
       'Warns at 80 %',
       'Burn rate alerts',
-      'pool-overage firing',
+      'pool-overage ends if overageMB falls by 1 GB to 0 MB firing',
     ])
       expect(text).toContain(words)
     expect(body).not.toContain('annot be read')
