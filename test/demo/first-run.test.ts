@@ -7,7 +7,10 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../stack/free-port.ts'
+import { hasChromium, launchChromium } from '../api/console/chromium.ts'
+import { takePictures, walkConsole } from './walk-console.ts'
 
+const SUITE = 'shows each page of the console, to an operator and to keys, without a fault'
 const ROOT = join(import.meta.dirname, '../..')
 /** SIMs of the demonstration (cli/demo/scripts.ts), and those of them that workflows activate. */
 const [SIMS, NEWCOMERS] = [300, 30]
@@ -43,6 +46,7 @@ function running(command: string, args: readonly string[]) {
   return { child, said: () => said, ended }
 }
 
+const canShow = await hasChromium(SUITE)
 const ends: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const end of ends.splice(0)) await end()
@@ -127,5 +131,46 @@ describe('npm start', () => {
     expect(again.said()).not.toMatch(/fail(ed|ure)|did not|in vain/i)
     await again.end()
     expectEndedInOrder(again.said())
+  })
+
+  test.runIf(canShow)(SUITE, async () => {
+    const third = start('--no-demo')
+    await third.up()
+    const stack = JSON.parse(await readFile(join(folder, 'data', 'stack.json'), 'utf8'))
+    const { tenantId, tenantKey } = JSON.parse(await readFile(join(folder, 'data', 'demo.json'), 'utf8'))
+    const keyOf = async (scope: string): Promise<string> => {
+      const response = await fetch(`${stack.internalUrl}/internal/keys`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${stack.operatorKey}`,
+          'content-type': 'application/json',
+          'x-tenant-id': tenantId,
+        },
+        body: JSON.stringify({ name: scope, scopes: [scope] }),
+      })
+      return JSON.parse(await response.text()).key
+    }
+    const browser = await launchChromium()
+    ends.push(() => browser.close())
+    const asOperator = { url: stack.consoleUrl, key: stack.operatorKey }
+    const walks = {
+      operator: await walkConsole(browser, asOperator.url, asOperator.key),
+      read: await walkConsole(browser, asOperator.url, await keyOf('read')),
+      write: await walkConsole(browser, asOperator.url, tenantKey),
+      billing: await walkConsole(browser, asOperator.url, await keyOf('billing')),
+    }
+    const counts = Object.entries(walks).map(([caller, { seen }]) => [caller, seen.size])
+    console.log(`pages seen: ${counts.map(([caller, count]) => `${caller} ${count}`).join(', ')}`)
+    const pathOf = (page: string) => walks.operator.seen.get(`/t/${tenantId}${page}`) ?? ''
+    const pictures = { overview: '', alert: '/alerts/:id', sim: '/sims/:id', rules: '/rules', month: '/my' }
+    const paths = Object.entries({ ...pictures, 'overview-phone': '' }).map(([name, page]) => [name, pathOf(page)])
+    const at = process.env['PICTURES'] ?? folder
+    await takePictures(browser, { ...asOperator, folder: at }, Object.fromEntries(paths))
+
+    expect(Object.values(walks).flatMap(({ faults }) => faults)).toEqual([])
+    expect(walks.operator.seen.size).toBeGreaterThan(100)
+    expect(walks.read.seen.size).toBeGreaterThan(10)
+    expect(walks.billing.seen.size).toBeGreaterThan(4)
+    await third.end()
   })
 })

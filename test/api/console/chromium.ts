@@ -12,6 +12,9 @@ const CHROMIUM = '/usr/bin/chromium'
 export const hasChromium = async (suite: string): Promise<boolean> =>
   requireProgram(await isExecutable(CHROMIUM), 'chromium', suite)
 
+export const launchChromium = (): Promise<Browser> =>
+  chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
+
 interface Shown {
   browser: Browser
   /** Of the console, without a trailing slash. */
@@ -25,7 +28,7 @@ export function useChromium(harness: Harness, more: Parameters<typeof startedApi
   beforeAll(async () => {
     const api = await startedApi(harness, { ...more, console: { host: '127.0.0.1', port: 0, build: buildConsole } })
     closing.push(api.close)
-    const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
+    const browser = await launchChromium()
     closing.push(() => browser.close())
     Object.assign(made, { browser, url: api.consoleUrl ?? '' })
   })

@@ -19,9 +19,17 @@ const FAULTS = `(async () => {
 
 /** Faults of a page, as sent and as shown. DevTools evaluate under any policy of the page. */
 export async function faultsOf(page: Page): Promise<string[]> {
-  await page.evaluate(AXE)
   const sent = await page.evaluate<string>('fetch(location.href).then((answer) => answer.text())')
+  return [...(await invalidIn(sent)), ...(await shownFaultsOf(page))]
+}
+
+/** @param sent HTML of a page */
+export async function invalidIn(sent: string): Promise<string[]> {
   const { results } = await standard.validateString(sent)
-  const invalid = results.flatMap(({ messages }) => messages.map(({ message, line }) => `line ${line}: ${message}`))
-  return [...invalid, ...(await page.evaluate<string[]>(FAULTS))]
+  return results.flatMap(({ messages }) => messages.map(({ message, line }) => `line ${line}: ${message}`))
+}
+
+export async function shownFaultsOf(page: Page): Promise<string[]> {
+  await page.evaluate(AXE)
+  return page.evaluate<string[]>(FAULTS)
 }

@@ -1,0 +1,116 @@
+/** Walks through a console by its links, as a person would, and looks at one page of each kind. */
+import { join } from 'node:path'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { signIn } from '../api/console/chromium.ts'
+import { invalidIn, shownFaultsOf } from '../api/console/page-faults.ts'
+
+export interface Walk {
+  /** The path of the first page of each kind: `/t/<tenant>/sims/:id`, and the names of its query. */
+  readonly seen: ReadonlyMap<string, string>
+  /** Of pages as sent, and as shown in each way. */
+  readonly faults: readonly string[]
+}
+
+const WAYS = [
+  { name: 'light, 1280 wide', media: { media: 'screen', colorScheme: 'light' }, width: 1280 },
+  { name: 'dark, 360 wide', media: { media: 'screen', colorScheme: 'dark' }, width: 360 },
+  { name: 'printed', media: { media: 'print', colorScheme: 'light' }, width: 794 },
+] as const
+
+/** Bytes of a page's HTML. */
+const MOST_BYTES = 120_000
+
+/** @param url the console's, without a trailing slash @param key of the person that walks */
+export const walkConsole = (browser: Browser, url: string, key: string): Promise<Walk> =>
+  signedIn(browser, url, key, (context, page) => walk(context, page, url))
+
+/** Pictures of pages, as they are shown at first. @param paths by name of the file @param folder where they are put */
+export const takePictures = (
+  browser: Browser,
+  { url, key, folder }: { readonly url: string; readonly key: string; readonly folder: string },
+  paths: Readonly<Record<string, string>>,
+): Promise<void> =>
+  signedIn(browser, url, key, async (_, page) => {
+    await page.emulateMedia({ colorScheme: 'light' })
+    for (const [name, path] of Object.entries(paths)) {
+      await page.setViewportSize({ width: name.endsWith('-phone') ? 360 : 1280, height: 800 })
+      await page.goto(url + path)
+      await page.screenshot({ path: join(folder, `${name}.png`) })
+    }
+  })
+
+async function signedIn<T>(
+  browser: Browser,
+  url: string,
+  key: string,
+  look: (context: BrowserContext, page: Page) => Promise<T>,
+): Promise<T> {
+  const context = await browser.newContext()
+  try {
+    const page = await context.newPage()
+    await page.goto(url)
+    await signIn(page, key)
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    return await look(context, page)
+  } finally {
+    await context.close()
+  }
+}
+
+async function walk(context: BrowserContext, page: Page, url: string): Promise<Walk> {
+  const seen = new Map<string, string>()
+  const faults: string[] = []
+  let at = ''
+  page.on('console', (message) => faults.push(`${at}: ${message.text()}`))
+  page.on('pageerror', ({ message }) => faults.push(`${at}: ${message}`))
+  page.on('request', (request) => request.url().startsWith(`${url}/`) || faults.push(`${at}: asked ${request.url()}`))
+  const next = [new URL(page.url()).pathname]
+  for (let path = next.shift(); path !== undefined; path = next.shift()) {
+    const kind = kindOf(path)
+    if (seen.has(kind)) continue
+    seen.set(kind, path)
+    at = path
+    if (isFile(path)) {
+      const { status } = await context.request.get(url + path).then((answer) => ({ status: answer.status() }))
+      if (status !== 200) faults.push(`${at}: ${status}`)
+      continue
+    }
+    faults.push(...(await faultsAt(page, url + path)).map((fault) => `${at}: ${fault}`))
+    next.push(...(await linksOn(page)))
+  }
+  return { seen, faults }
+}
+
+const isFile = (path: string): boolean => /\.\w+($|\?)/.test(path)
+
+async function faultsAt(page: Page, url: string): Promise<string[]> {
+  const answer = await page.goto(url)
+  const sent = (await answer?.text()) ?? ''
+  const faults = await invalidIn(sent)
+  if (answer?.status() !== 200) faults.push(`${answer?.status()}`)
+  if (Buffer.byteLength(sent) > MOST_BYTES) faults.push(`${Buffer.byteLength(sent)} bytes`)
+  for (const { name, media, width } of WAYS) {
+    await page.emulateMedia(media)
+    await page.setViewportSize({ width, height: 800 })
+    faults.push(...(await shownFaultsOf(page)).map((fault) => `${name}: ${fault}`))
+  }
+  return faults
+}
+
+/** Paths of the console that the page leads to. */
+const linksOn = (page: Page): Promise<string[]> =>
+  page.evaluate<string[]>(
+    `[...document.links].filter((a) => a.origin === location.origin).map((a) => a.pathname + a.search)`,
+  )
+
+/** Segments of paths that stand for one of many: numbers, cycles, UUIDs, ids of workflows. */
+const ONE_OF_MANY = /^(\d+|\d{4}-\d{2}|[\da-f]{8}-[\da-f-]{27}|[a-z-]+(:|%3A).+)$/i
+
+function kindOf(path: string): string {
+  const { pathname, searchParams } = new URL(path, 'http://simherd.invalid')
+  const segments = pathname.split('/').map((segment, n, all) => {
+    const isRule = all[n - 1] === 'rules' && segment !== 'versions'
+    return isRule || ONE_OF_MANY.test(segment) ? ':id' : segment
+  })
+  return [segments.join('/'), ...[...searchParams.keys()].toSorted()].join(' ')
+}
