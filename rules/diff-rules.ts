@@ -1,27 +1,10 @@
 /** Compares two rule sets by meaning: defaults filled in, the order and nesting of conditions left aside. Pure. */
 
 import { LogLevel, labelOf } from '../domain/codes.ts'
+import type { Difference, RuleDifference } from '../domain/rules/rule-difference.ts'
 import { type Condition, isReference } from './conditions.ts'
 import { type Ladder, ownConditions } from './ladder.ts'
 import type { For, Rule } from './rule.ts'
-
-/** The questions about a change: when the rule fires, for which subjects, its effects, and its texts. */
-export type Aspect = 'when' | 'for whom' | 'what' | 'words'
-
-export interface Difference {
-  readonly aspect: Aspect
-  readonly field: string
-  /** Statements of the earlier rule only; empty if none. The same for `after`. */
-  readonly before: readonly string[]
-  readonly after: readonly string[]
-}
-
-export interface RuleDifference {
-  readonly name: string
-  readonly change: 'added' | 'removed' | 'changed'
-  /** Empty for added and removed rules. */
-  readonly differences: readonly Difference[]
-}
 
 /** @returns rules that differ between the sets, by name */
 export function diffRules(before: readonly Rule[], after: readonly Rule[]): RuleDifference[] {
@@ -36,7 +19,7 @@ export function diffRules(before: readonly Rule[], after: readonly Rule[]): Rule
   })
 }
 
-type RuleText = readonly (readonly [aspect: Aspect, field: string, said: readonly string[]])[]
+type RuleText = readonly (readonly [aspect: Difference['aspect'], field: string, said: readonly string[]])[]
 
 function differencesOf(was: Rule, is: Rule): Difference[] {
   const later = saidBy(is)

@@ -1,5 +1,6 @@
 /** `simherd rules diff <before> <after>` */
-import { type Difference, diffRules, type RuleDifference } from '../../rules/diff-rules.ts'
+import type { Difference, RuleDifference } from '../../domain/rules/rule-difference.ts'
+import { diffRules } from '../../rules/diff-rules.ts'
 import { printJson } from '../output.ts'
 import { print } from '../print.ts'
 import { type CheckFlags, checkedRules } from './check.ts'

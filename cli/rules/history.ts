@@ -1,5 +1,6 @@
 /** `simherd rules history` and `simherd rules show`: the versions and their activations. */
 
+import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { RuleChange } from '../../domain/rules/rule-change.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askOnce } from '../ask-service.ts'
@@ -11,11 +12,13 @@ import type { CheckFlags } from './check.ts'
 
 interface HistoryFlags extends CheckFlags {
   readonly page?: number
+  /** Only of this version. */
+  readonly version?: number
 }
 
 /** Lists the history of the rules, newest first. */
-export async function ruleHistory(settings: Settings, { output, page = 1 }: HistoryFlags): Promise<void> {
-  const params = { query: { page } }
+export async function ruleHistory(settings: Settings, { output, page = 1, version }: HistoryFlags): Promise<void> {
+  const params = { query: { page, ...dropUndefined({ version }) } }
   const found = await askOnce(settings, (service) => service.GET('/internal/rules/versions', { params }))
   if (output === 'json') return printJson(found)
   for (const line of table(['when', 'version', 'what', 'by', 'why'], found.data.map(rowOf))) print(line)

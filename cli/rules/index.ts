@@ -133,6 +133,7 @@ cycles is copied into temporary tables. The tenant is not changed.`,
     .option('--id <id>', 'the report of an earlier backtest', id)
     .action(withSettings(async () => (await import('./backtest.ts')).backtestRules)),
   onService('history', 'List versions and activations, with author and reason, newest first.', '')
+    .option('--version <version>', 'only of this version of the rules', id)
     .option(...PAGE)
     .action(withSettings(async () => (await import('./history.ts')).ruleHistory)),
   onService('show', 'Print the files of a version.', '7')

@@ -16,8 +16,9 @@ import { inPlatform, type PlatformTx, type Store, type TenantTx } from '../../st
 import { ruleChanges, shiftsOf } from './hear-of-rules.ts'
 import {
   activeRuleVersion,
-  type By,
+  authored,
   earlierRuleVersions,
+  type GivenBy,
   insertActivation,
   lockRules,
   ruleSetOf,
@@ -115,7 +116,7 @@ export function noteRefusedRules(store: Store, read: ReadRules, build: string): 
 }
 
 /** A change of the rules: its author, its reason, and the version before it. */
-export interface RulesChange extends By {
+export interface RulesChange extends GivenBy {
   /** Version required to be in force before it; 0: none. Default: any. */
   readonly expect?: number | undefined
 }
@@ -135,9 +136,10 @@ export async function checkRules(given: readonly RuleSource[]): Promise<CheckedR
   return { rules, files }
 }
 
-export function rejected(faults: readonly RuleFault[]): ServiceError {
+/** @param set in words, at the beginning of a sentence */
+export function rejected(faults: readonly RuleFault[], set = 'The rule set'): ServiceError {
   const errors = faults.map((fault) => ({ pointer: `${fault.file}#${fault.pointer}`, detail: faultWords(fault) }))
-  return new ServiceError('rules_rejected', `The rule set has ${counted(faults.length, 'fault')}.`, { errors })
+  return new ServiceError('rules_rejected', `${set} has ${counted(faults.length, 'fault')}.`, { errors })
 }
 
 /**
@@ -148,7 +150,7 @@ export function rejected(faults: readonly RuleFault[]): ServiceError {
 export async function putInForce(
   tx: PlatformTx,
   { version, rules }: { readonly version: number; readonly rules: readonly Rule[] },
-  { author, reason, expect }: RulesChange,
+  { expect, ...given }: RulesChange,
 ): Promise<ChangedRules> {
   const inForce = await activeRuleVersion(tx)
   if (version === inForce) return { version, changed: false }
@@ -158,6 +160,7 @@ export async function putInForce(
     throw new ServiceError('rules_moved', words)
   }
   const was = inForce === undefined ? [] : (await newestAccepted(tx, inForce)).rules
+  const { author, reason } = await authored(tx, given)
   await insertActivation(tx, version, { author, reason })
   const before = inForce === undefined ? null : { version: inForce }
   const after = { version, author, ...(reason === undefined ? {} : { reason }) }
@@ -178,13 +181,14 @@ export async function putInForce(
 export async function activateRules(
   store: Store,
   given: readonly RuleSource[],
-  author: string,
+  author: string | undefined,
   { reason, expect }: Omit<RulesChange, 'author'> = {},
 ): Promise<ChangedRules> {
   const { rules, files } = await checkRules(given)
   return inPlatform(store, async (tx) => {
     await lockRules(tx)
-    const { version } = await storeRuleSet(tx, files, { author, reason })
-    return putInForce(tx, { version, rules }, { author, reason, expect })
+    const by = await authored(tx, { author, reason })
+    const { version } = await storeRuleSet(tx, files, by)
+    return putInForce(tx, { version, rules }, { ...by, expect })
   })
 }

@@ -355,6 +355,7 @@ REQUESTS = {
     "loadRules": own_rules,
     "pushRules": own_rules,
     "getRuleVersion": rule_version,
+    "compareRuleVersions": rule_version,
     "askBacktest": lambda: {"body": question()},
     "getBacktest": backtest,
     "removeBacktest": backtest,

@@ -1,11 +1,25 @@
 import { Type } from 'typebox'
-import { PageQuery, pageOf } from '../../../domain/page.ts'
-import { ChangedRules, changeFields, expectField, RuleChange, RuleVersion } from '../../../domain/rules/rule-change.ts'
+import { pageOf } from '../../../domain/page.ts'
+import {
+  ChangedRules,
+  changeFields,
+  expectField,
+  HistoryQuery,
+  RuleChange,
+  RuleVersion,
+} from '../../../domain/rules/rule-change.ts'
+import { DifferencesQuery, VersionDifferences } from '../../../domain/rules/rule-difference.ts'
 import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
 import { BOUNDS } from '../../../rules/rule-file.ts'
 import { changeRuleFile } from '../../../service/rules/change-rule-file.ts'
 import { pageOfRuleHistory } from '../../../service/rules/rows/rule-sets.ts'
-import { activateRuleVersion, pushRules, readVersion, rollBackRules } from '../../../service/rules/rule-versions.ts'
+import {
+  activateRuleVersion,
+  compareVersions,
+  pushRules,
+  readVersion,
+  rollBackRules,
+} from '../../../service/rules/rule-versions.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
 import { versionsAsked } from '../../http/etag.ts'
 import { onBehalfOf } from '../../http/on-behalf-of.ts'
@@ -43,7 +57,7 @@ export const ruleVersionRoutes = [
   route('GET', '/rules/versions', {
     operationId: 'listRuleVersions',
     summary: 'History of pushed and activated versions, with author and reason; newest first',
-    query: PageQuery,
+    query: HistoryQuery,
     response: { 200: pageOf(RuleChange) },
     readPlatform: (tx, { query }) => pageOfRuleHistory(tx, query),
   }),
@@ -64,6 +78,18 @@ export const ruleVersionRoutes = [
         files: files.map(({ file, text }) => ({ file, text })),
       }
     },
+  }),
+  route('GET', '/rules/versions/:version/differences', {
+    operationId: 'compareRuleVersions',
+    summary: 'Differences by meaning of a rule set version to another',
+    description:
+      'Without `since`: to the version in force, or of that version to the one in force before it. The order and ' +
+      'nesting of conditions, explicit defaults and examples make no difference.',
+    problems: ['rules_version_not_found', 'rules_rejected'],
+    params: OneVersion,
+    query: DifferencesQuery,
+    response: { 200: VersionDifferences },
+    readPlatform: (tx, { params, query }, { rules }) => compareVersions(tx, params.version, query.since, rules),
   }),
   route('POST', '/rules/versions', {
     operationId: 'pushRules',

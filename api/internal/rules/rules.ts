@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
-import { ChangedRules, changeFields, expectField } from '../../../domain/rules/rule-change.ts'
+import { ChangedRules, changeFields, expectField, RuleVersion } from '../../../domain/rules/rule-change.ts'
 import { Instant, nullable, oneOf, strictObject } from '../../../domain/schema.ts'
 import { SUBJECT_KINDS } from '../../../domain/watchdog/subject.ts'
-import { BOUNDS, STAGES } from '../../../rules/rule-file.ts'
+import { BOUNDS, Match, STAGES } from '../../../rules/rule-file.ts'
+import { earlierRuleVersions } from '../../../service/rules/rows/rule-sets.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { countHeard } from '../../../store/rule-spreads.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
@@ -24,6 +25,7 @@ const Rules = strictObject({
       },
     ),
   ),
+  previous: nullable(RuleVersion),
   heard: strictObject(
     {
       tenants: Type.Integer({ minimum: 0, description: 'Tenants already using it' }),
@@ -34,7 +36,9 @@ const Rules = strictObject({
   rules: Type.Array(
     strictObject({
       name: Type.String(),
+      description: Type.String({ description: 'Purpose of the rule' }),
       subject: oneOf(SUBJECT_KINDS),
+      match: Match,
       file: Type.String({ description: 'Path below the rules folder' }),
       stage: oneOf(STAGES, 'Stage: how far the rule may act'),
     }),
@@ -67,14 +71,17 @@ export const ruleRoutes = [
     versioned: true,
     response: { 200: Rules },
     readPlatform: async (tx, _request, { rules, reply }) => {
-      const [set, heard] = [await rules(tx), await countHeard(tx)]
+      const [set, heard, [previous = null]] = [await rules(tx), await countHeard(tx), await earlierRuleVersions(tx)]
       answersVersion(reply, set.refused?.version ?? set.version)
       return {
         version: set.version,
         activatedAt: set.activatedAt?.toISOString() ?? null,
         refused: set.refused,
+        previous,
         heard,
-        rules: set.rules.map(({ name, subject, file, event }) => ({ name, subject, file, stage: event.params.stage })),
+        rules: set.rules.map(({ name, description, subject, match, file, event }) => {
+          return { name, description, subject, match, file, stage: event.params.stage }
+        }),
       }
     },
   }),

@@ -2,17 +2,30 @@
 
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import { type Page, type PageQuery, pageRequest, toPage } from '../../../domain/page.ts'
-import type { RuleChange } from '../../../domain/rules/rule-change.ts'
+import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
+import type { HistoryQuery, RuleChange } from '../../../domain/rules/rule-change.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { keyName } from '../../../store/key-name.ts'
 import { readPage } from '../../../store/paging.ts'
 import type { PlatformTx, TenantTx } from '../../../store/tenancy.ts'
 
 export interface By {
-  /** The author's name as given. */
+  /** The author's name as given, or that of the key. */
   readonly author: string
   readonly reason?: string | undefined
+}
+
+export interface GivenBy extends Omit<By, 'author'> {
+  /** Default: the name of the caller's key. */
+  readonly author?: string | undefined
+}
+
+/** A change's author and reason. */
+export async function authored(tx: PlatformTx, { author, reason }: GivenBy): Promise<By> {
+  if (author !== undefined) return { author, reason }
+  const actor = tx.caller?.actor ?? 'the service'
+  const { rows } = await sql<{ name: string | null }>`select ${keyName(sql`${actor}::text`)} as name`.execute(tx.q)
+  return { author: rows[0]?.name ?? actor, reason }
 }
 
 export interface RuleSet {
@@ -92,8 +105,8 @@ export async function insertActivation(tx: PlatformTx, version: number, { author
             ${tx.caller?.requestId ?? null})`.execute(tx.q)
 }
 
-/** Reads a page of the history, newest first: pushed versions, and their activations. */
-export async function pageOfRuleHistory(tx: PlatformTx, query: PageQuery): Promise<Page<RuleChange>> {
+/** Reads a page of the history, of all versions or of one, newest first: pushed versions, and their activations. */
+export async function pageOfRuleHistory(tx: PlatformTx, query: HistoryQuery): Promise<Page<RuleChange>> {
   const page = pageRequest(query)
   const { rows, totalItems } = await readPage<Omit<RuleChange, 'at'> & { readonly at: Date }>(
     tx,
@@ -103,7 +116,8 @@ export async function pageOfRuleHistory(tx: PlatformTx, query: PageQuery): Promi
         select 'pushed' as change, version, created_at as at, author, actor, reason, request_id, 1 as step, version as id
           from rule_sets
          union all
-        select 'activated', version, at, author, actor, reason, request_id, 2, id from rule_activations) h`,
+        select 'activated', version, at, author, actor, reason, request_id, 2, id from rule_activations) h
+        ${query.version === undefined ? sql`` : sql`where version = ${query.version}`}`,
       orderBy: sql`at desc, step desc, id desc`,
     },
     page,

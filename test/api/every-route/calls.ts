@@ -298,6 +298,7 @@ export const LINES: Readonly<Record<string, Line>> = {
     audit: ['rules'],
   },
   getRuleVersion: { call: async (estate) => ({ path: { version: await pushedVersion(estate) } }) },
+  compareRuleVersions: { call: async (estate) => ({ path: { version: await pushedVersion(estate) } }) },
   pushRules: {
     call: async () => ({ body: { files: await freshRules(), author: 'the tests', reason: 'a try' } }),
     audit: ['rules'],

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { hearOfRules } from '../../../service/rules/hear-of-rules.ts'
 import { inTenant } from '../../../store/tenancy.ts'
+import { putForeignRules } from '../../setup/foreign-rules.ts'
 import { useHarness } from '../harness.ts'
 
 const harness = useHarness()
@@ -223,5 +224,59 @@ describe('versions of the rules', () => {
     ])
     const known = { actor: expect.stringMatching(/^key:/), actorName: 'tests', requestId: expect.any(String) }
     expect(data).toMatchObject([known, known, known])
+    const ofVersion = (await harness.operate('GET', `/internal/rules/versions?version=${version}`)).body
+    expect(ofVersion).toMatchObject({ data: data.slice(1), pagination: { totalItems: 2 } })
+  })
+
+  test('have the name of the key as author, if none is given', async () => {
+    const [files] = [aSet()]
+    const { version } = (await harness.operate('POST', '/internal/rules/versions', { files })).body
+    await harness.operate('POST', `/internal/rules/versions/${version}/activate`, {})
+    const { data } = (await harness.operate('GET', `/internal/rules/versions?version=${version}`)).body
+
+    expect(data).toMatchObject([
+      { change: 'activated', author: 'tests' },
+      { change: 'pushed', author: 'tests' },
+    ])
+  })
+})
+
+describe('differences of versions', () => {
+  const { suspend: _, ...params } = shipped.event.params
+  const event = { ...shipped.event, params: { ...params, actions: ['log'], stage: 'notify' } }
+  const notified = () =>
+    aSet().map(({ file, text }) => ({ file, text: JSON.stringify({ ...JSON.parse(text), event }) }))
+  const differences = async (version: number, query = '') =>
+    harness.operate('GET', `/internal/rules/versions/${version}/differences${query}`)
+
+  test('are to the version in force, or of that to the one before', async () => {
+    const [first, second] = [await load(), await load(notified())]
+    const pushed = await push()
+    const changed = { name: 'sim-overage', change: 'changed' }
+    const stage = { aspect: 'what', field: 'stage', before: ['notify'], after: ['enforce'] }
+
+    expect((await differences(pushed)).body).toMatchObject({ version: pushed, since: second, changes: [changed] })
+    expect((await differences(pushed)).body.changes[0].differences).toContainEqual(stage)
+    expect((await differences(second)).body).toMatchObject({ version: second, since: first, changes: [changed] })
+    expect((await differences(second, `?since=${second}`)).body).toEqual({
+      version: second,
+      since: second,
+      changes: [],
+    })
+    expect((await harness.operate('GET', '/internal/rules')).body.previous).toBe(first)
+  })
+
+  test('are not to be had of a version that this build refuses, or that is not there', async () => {
+    const accepted = await load()
+    const foreign = [{ file: FILE, text: overage.replaceAll('overageMB', 'overageToday') }]
+    const refused = await putForeignRules(harness.root, foreign, new Date(harness.now))
+
+    expect((await differences(refused)).body).toMatchObject({
+      code: 'rules_rejected',
+      detail: expect.stringContaining(`Version ${refused} of the rules has`),
+    })
+    expect((await differences(accepted)).body).toEqual({ version: accepted, since: accepted, changes: [] })
+    expect((await differences(999_999)).body).toMatchObject({ code: 'rules_version_not_found' })
+    await load()
   })
 })
