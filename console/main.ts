@@ -18,6 +18,7 @@ import { findRoutes } from './pages/find.ts'
 import { myRoutes } from './pages/my/index.ts'
 import { overviewRoutes } from './pages/overview/index.ts'
 import { poolRoutes } from './pages/pools/index.ts'
+import { ruleRoutes } from './pages/rules/index.ts'
 import { doorRoutes } from './pages/sign-in/by-key.ts'
 import { mailDoorRoutes } from './pages/sign-in/by-mail.ts'
 import { silenceRoutes } from './pages/silences/index.ts'
@@ -96,6 +97,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     ticketRoutes(scope, options, clock)
     bulkRoutes(scope, options, clock)
     workflowRoutes(scope, options, clock)
+    ruleRoutes(scope, options, clock)
     myRoutes(scope, options, clock)
     scope.get('/*', async ({ url }) => {
       throw new ServiceError('not_found', `There is no page ${url.split('?')[0]}.`)

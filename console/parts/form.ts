@@ -10,6 +10,7 @@ import { type FetchResult, idempotent } from '../../adapters/rest/client.ts'
 import { asServiceError } from '../../api/http/problems.ts'
 import { ERRORS, ServiceError } from '../../domain/errors.ts'
 import { quote } from '../../domain/quote.ts'
+import { RuleVersion } from '../../domain/rules/rule-change.ts'
 import { Id } from '../../domain/schema.ts'
 import { mustAnswer } from '../answers.ts'
 import type { Calls, Doors } from '../calls.ts'
@@ -54,6 +55,7 @@ export const OBJECT_PATHS = {
   enforcement: Type.Object({ tenant: Type.String() }),
   'my/settings': Type.Object({ tenant: Type.String() }),
   pools: objectPath(Id('Pool')),
+  'rules/versions': objectPath(RuleVersion),
   silences: objectPath(Id('Silence')),
   sims: objectPath(Id('SIM')),
   tickets: objectPath(Type.String({ format: 'uuid', description: 'Ticket' })),
@@ -186,7 +188,7 @@ function pathsOf(act: Pick<Act<never>, 'noun' | 'name'>, params: ObjectParams<Ob
 function refusalWords({ code, message }: ServiceError): Html {
   if (code === 'idempotency_key_reused')
     return html`<strong>It was done already, with other words.</strong> Sent again, it is done once more.`
-  if (code === 'precondition_failed')
+  if (code === 'precondition_failed' || code === 'rules_moved')
     return html`<strong>It has changed in the meantime.</strong> Above is what it is now. Sent again, this takes its place.`
   if (code === 'bulk_grown')
     return html`<strong>More SIMs would be touched than the page had shown.</strong> Above is their number now.`

@@ -39,6 +39,7 @@ const NAMES = {
   statement: 'calendar',
   download: 'download',
   add: 'plus',
+  rule: 'scroll-text',
   menu: 'menu',
 } as const
 export type IconName = keyof typeof NAMES

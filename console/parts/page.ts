@@ -122,6 +122,10 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
+    name: 'Rules',
+    pages: [{ path: 'rules', name: 'Rules', icon: 'rule', isFor: OPERATORS }],
+  },
+  {
     name: 'Costs',
     pages: [
       { path: 'my', name: 'My month', icon: 'month', isFor: [...KEYS, ...CONTACTS] },

@@ -25,6 +25,7 @@ import {
 } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { poolLink } from '../pools/marks.ts'
+import { versionPath } from '../rules/marks.ts'
 import { workflowLink } from '../workflows/marks.ts'
 import { actsOn, silenceWords } from './acts.ts'
 import { acknowledger, phaseBadge, subjectLink } from './marks.ts'
@@ -66,7 +67,7 @@ ${panel({ title: 'Course', id: 'course', note: 'newest first' }, course(tenant.i
 </div>
 <div>
 ${panelOf({ title: 'Why', id: 'why' }, explanation, () => why(explained))}
-${panel({ title: 'State', id: 'state' }, facts(stateOf(alert, poolWords, now)))}
+${panel({ title: 'State', id: 'state' }, facts(stateOf(tenant.id, alert, poolWords, now)))}
 </div>
 </div>`
 }
@@ -260,11 +261,16 @@ const SIGNALS: Readonly<Record<string, string>> = {
   would: 'only says whom it would suspend',
 }
 
-const stateOf = (alert: AlertDetail, pool: Html | string, now: number): (readonly [string, Html | string])[] => {
+const stateOf = (
+  tenantId: string,
+  alert: AlertDetail,
+  pool: Html | string,
+  now: number,
+): (readonly [string, Html | string])[] => {
   const { rule, ruleVersion, cycle, times, isLogged, isMailed, acknowledgedAt, lastSignal } = alert
   const by = html`by ${acknowledger(alert)}, ${ago(acknowledgedAt, now)}`
   return [
-    ['Rule', html`<bdi>${rule}</bdi>, version ${ruleVersion}`],
+    ['Rule', html`<bdi>${rule}</bdi>, <a href="${versionPath(tenantId, ruleVersion)}">version ${ruleVersion}</a>`],
     ['Pool', pool],
     ['Cycle', cycle ?? 'goes on over cycles'],
     ['Fired', often(times)],

@@ -1,9 +1,12 @@
 /** The pages in Chromium: valid, accessible, quiet, and no wider than the window, however they are shown. */
 import type { BrowserContextOptions } from 'playwright-core'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { readRuleFiles } from '../../../process/rule-files.ts'
+import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { endTicket, failTicket } from '../../service/harness.ts'
 import { recordUsage } from '../../service/record-usage.ts'
+import { only, withParams } from '../../service/watchdog/alert-world.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
 import { anActiveSim, aPool, aSim, useHarness } from '../harness.ts'
 import { hasChromium, signIn, useChromium } from './chromium.ts'
@@ -201,6 +204,37 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
       expect({ faults, said }).toEqual({ faults: [], said: [] })
     },
   )
+
+  test.each(SCREENS)('shows rules, and puts a version in force: %s', async (_, shownAs) => {
+    const { page, said } = await openPage(shownAs)
+    await signIn(page, harness.operatorKey)
+    const faults: string[] = []
+    const name = `sim-${'o'.repeat(56)}`
+    const renamed = (file: string, text: string) =>
+      file === 'sim/sim-overage.json' ? [{ file: `sim/${name}.json`, text: text.replace('sim-overage', name) }] : []
+    const shipped = await readRuleFiles('')
+    const files = [...shipped, ...shipped.flatMap(({ file, text }) => renamed(file, text))]
+    const message = withParams({ message: `{{iccid}} ${'m'.repeat(200)}`, stage: 'shadow' })
+    const { version } = await activateRules(harness.store, only({ 'sim-overage': message }), 'a'.repeat(100))
+    const body = { files, author: 'a'.repeat(100), reason: 'r'.repeat(500) }
+    const pushed = (await harness.operate('POST', '/internal/rules/versions', body)).body.version
+    const rules = `/t/${harness.tenant.id}/rules`
+    const open = async (path: string) => {
+      await page.goto(`${shown.url}${path}`)
+      faults.push(...(await faultsOf(page)))
+    }
+
+    for (const below of ['', '/sim-overage', `/versions/${version}`, `/versions/${pushed}`]) await open(rules + below)
+    await page.getByText(`sim/${name}.json`).click()
+    faults.push(...(await faultsOf(page)))
+    await open(`${rules}/versions/${pushed}/activate`)
+    await page.getByLabel('Reason').fill('r'.repeat(500))
+    await page.getByRole('button', { name: 'Activate' }).click()
+    for (const below of ['', `/${name}`, `/versions/${pushed}`]) await open(rules + below)
+
+    expect({ faults, said }).toEqual({ faults: [], said: [] })
+    expect(await page.locator('h1').textContent()).toContain('In force')
+  })
 
   test('loses nothing in forced colours, with text of 200 %, or enlarged to 200 %', async () => {
     const { page, said } = await openPage({ viewport: sized(1280) })

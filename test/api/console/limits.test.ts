@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { ASSETS } from '../../../console/parts/asset.ts'
 import { TicketType } from '../../../domain/codes.ts'
+import { readRuleFiles } from '../../../process/rule-files.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { openTicket } from '../../../service/tickets/open-ticket.ts'
 import { inTenant } from '../../../store/tenancy.ts'
@@ -37,6 +38,8 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
   const paths: Record<string, string> = {}
   beforeAll(async () => {
     const { tenant } = harness
+    const files = await readRuleFiles('')
+    const pushed = (await harness.operate('POST', '/internal/rules/versions', { files })).body.version
     await activateRules(harness.store, only({ 'sim-overage': asShipped }), 'the tests')
     const tariffId = await aTariff(tenant)
     const poolId = await aPool(tenant, { tariffId })
@@ -75,6 +78,10 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
       Enforcement: `${path}/enforcement`,
       Undo: `${path}/enforcement/undo?rule=sim-overage&since=2026-11-01T00:00:00Z`,
       Silences: `${path}/silences`,
+      Rules: `${path}/rules`,
+      Rule: `${path}/rules/sim-overage`,
+      Version: `${path}/rules/versions/${pushed}`,
+      Activate: `${path}/rules/versions/${pushed}/activate`,
       Tickets: `${path}/tickets`,
       Workflows: `${path}/workflows`,
       Ticket: `${path}/tickets/${ticket}`,
@@ -121,6 +128,10 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
     'Undo',
     'Silence',
     'Silences',
+    'Rules',
+    'Rule',
+    'Version',
+    'Activate',
     'Tickets',
     'Workflows',
     'Ticket',
