@@ -1,6 +1,6 @@
 /** The text of a backtest's report, for people. */
 
-import type { BacktestReport } from '../../domain/backtests/backtest.ts'
+import { type BacktestReport, RULE_EFFECTS, undecidedWords } from '../../domain/backtests/backtest.ts'
 import { counted } from '../../domain/quantity.ts'
 import { table } from '../table.ts'
 
@@ -12,16 +12,8 @@ export function linesOf(report: BacktestReport): string[] {
     `${whose}, tenant ${report.tenantId}, ${day(report.from)} to ${day(report.until)}: ${counted(report.records, 'usage record')} in ${report.seconds} s`,
     '',
     ...table(
-      ['rule', 'entries', 'fired', 'suspended', 'would log', 'would mail', 'would suspend'],
-      report.rules.map((one) => [
-        one.rule,
-        one.entries,
-        one.fired,
-        one.suspended,
-        one.wouldLog,
-        one.wouldMail,
-        one.wouldSuspend,
-      ]),
+      ['rule', ...RULE_EFFECTS.map(([, words]) => words)],
+      report.rules.map((one) => [one.rule, ...RULE_EFFECTS.map(([effect]) => one[effect])]),
     ),
     '',
     `A day: ${perDay(noise.entriesPerDay)} entries, ${perDay(noise.mailsPerDay)} mails. Of ${counted(noise.fired, 'alert')}, ${noise.overWithinHour} ended within an hour.`,
@@ -31,7 +23,7 @@ export function linesOf(report: BacktestReport): string[] {
     `Beside the log: ${log.both} in both, ${log.onlyReplay} only here, ${log.onlyLog} only there`,
     ...log.examples.map(({ where, at, key }) => `  ${where === 'replay' ? '+' : '-'} ${at} ${key}`),
     '',
-    `Not decided: ${counted(undecided.records, 'record')}, ${counted(undecided.tickets, 'ticket')}, ${counted(undecided.settings, 'setting')}`,
+    `Not decided: ${undecidedWords(undecided)}`,
     ...report.limits,
   ]
 }

@@ -1,5 +1,7 @@
 /** Backtests: what rules would have done in past billing cycles of a tenant, as the internal interface has it. */
 import { type Static, Type } from 'typebox'
+import { pageQuery } from '../page.ts'
+import { counted } from '../quantity.ts'
 import { RuleVersion } from '../rules/rule-change.ts'
 import { Actor, Count, Id, Instant, KeyName, nullable, oneOf, strictObject, Text } from '../schema.ts'
 import { SUBJECT_KINDS } from '../watchdog/subject.ts'
@@ -18,6 +20,16 @@ const RuleCounts = strictObject({
   suspended: Count('Suspensions'),
 })
 export type RuleCounts = Static<typeof RuleCounts>
+
+/** The counts of a rule in words, for reports. */
+export const RULE_EFFECTS = [
+  ['entries', 'entries'],
+  ['fired', 'fired'],
+  ['suspended', 'suspended'],
+  ['wouldLog', 'would log'],
+  ['wouldMail', 'would mail'],
+  ['wouldSuspend', 'would suspend'],
+] as const
 
 const Loud = strictObject({
   kind: oneOf(SUBJECT_KINDS, 'Kind of subject'),
@@ -76,6 +88,10 @@ export const BacktestReport = strictObject({
 })
 export type BacktestReport = Static<typeof BacktestReport>
 
+/** `0 records, 2 tickets, 1 setting`. */
+export const undecidedWords = ({ records, tickets, settings }: BacktestReport['undecided']): string =>
+  `${counted(records, 'record')}, ${counted(tickets, 'ticket')}, ${counted(settings, 'setting')}`
+
 const fields = {
   id: Id('Id of the backtest'),
   tenantId: Text('Tenant id', 'tf622080bc0a0'),
@@ -91,6 +107,12 @@ const fields = {
   recordsDone: Count('Replayed usage records'),
   failure: nullable(Text('Cause of the failure; else null', 'The backtest has taken 30 minutes: take fewer cycles.')),
 }
+
+export const BacktestQuery = Type.Object({
+  tenantId: Type.Optional(Text('Backtests of this tenant', 'tf622080bc0a0', { minLength: 1, maxLength: 60 })),
+  ...pageQuery,
+})
+export type BacktestQuery = Static<typeof BacktestQuery>
 
 export const Backtest = strictObject(fields)
 export type Backtest = Static<typeof Backtest>

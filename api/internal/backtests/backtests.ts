@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { Backtest, BacktestDetail, MOST_CYCLES } from '../../../domain/backtests/backtest.ts'
-import { PageQuery, pageOf } from '../../../domain/page.ts'
+import { Backtest, BacktestDetail, BacktestQuery, MOST_CYCLES } from '../../../domain/backtests/backtest.ts'
+import { pageOf } from '../../../domain/page.ts'
 import { RuleVersion } from '../../../domain/rules/rule-change.ts'
 import { Id, IdResponse, strictObject, Text } from '../../../domain/schema.ts'
 import { askBacktest, checkQuestion } from '../../../service/backtests/ask-backtest.ts'
@@ -34,7 +34,7 @@ export const backtestRoutes = [
     operationId: 'listBacktests',
     summary: 'Backtests, newest first',
     description: 'Without their reports. Ended backtests are kept for 30 days, 200 at most.',
-    query: PageQuery,
+    query: BacktestQuery,
     response: { 200: pageOf(Backtest) },
     readPlatform: (tx, { query }) => pageOfBacktests(tx, query),
   }),

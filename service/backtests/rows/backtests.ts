@@ -3,8 +3,8 @@
  * the holder of this lock, a stored backtest in state running has no worker.
  */
 import { sql } from 'kysely'
-import type { Backtest, BacktestDetail, BacktestReport } from '../../../domain/backtests/backtest.ts'
-import { type Page, type PageQuery, pageRequest, toPage } from '../../../domain/page.ts'
+import type { Backtest, BacktestDetail, BacktestQuery, BacktestReport } from '../../../domain/backtests/backtest.ts'
+import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { keyName } from '../../../store/key-name.ts'
 import { readPage } from '../../../store/paging.ts'
@@ -59,10 +59,11 @@ export async function countWaitingBacktests(tx: PlatformTx): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** Reads a page of the backtests, the newest first. */
-export async function pageOfBacktests(tx: PlatformTx, query: PageQuery): Promise<Page<Backtest>> {
+/** Reads a page of the backtests, of all tenants or of one, the newest first. The sweep bounds their number. */
+export async function pageOfBacktests(tx: PlatformTx, query: BacktestQuery): Promise<Page<Backtest>> {
   const page = pageRequest(query)
-  const list = { columns, from: sql`from backtests`, orderBy: sql`id desc` }
+  const ofTenant = query.tenantId === undefined ? sql`` : sql`where tenant_id = ${query.tenantId}`
+  const list = { columns, from: sql`from backtests ${ofTenant}`, orderBy: sql`id desc` }
   const { rows, totalItems } = await readPage<Row<Backtest>>(tx, list, page)
   const items = rows.map((row) => shown<Backtest>(row))
   return toPage(page, totalItems, items)

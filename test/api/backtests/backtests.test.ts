@@ -50,6 +50,11 @@ describe('a backtest', () => {
     const list = { data: [files, queued], pagination: { totalItems: 2 } }
     expect((await harness.operate('GET', PATH)).body).toMatchObject(list)
     expect((await harness.operate('GET', `${PATH}?pageSize=1&page=2`)).body.data).toEqual([queued])
+    const theirs = (await ask({ tenantId: harness.other.id })).body
+    const of = (tenantId: string) => harness.operate('GET', `${PATH}?tenantId=${tenantId}`)
+    expect((await of(harness.tenant.id)).body).toMatchObject(list)
+    expect((await of(harness.other.id)).body.data).toEqual([theirs])
+    expect((await of('nobody')).body).toMatchObject({ data: [], pagination: { totalItems: 0 } })
     expect(await harness.operate('DELETE', `${PATH}/${id}`)).toMatchObject({ status: 200, body: { id } })
     const gone = { code: 'backtest_not_found', detail: `There is no backtest ${id}.` }
     for (const method of ['GET', 'DELETE']) {
