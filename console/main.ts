@@ -10,6 +10,7 @@ import { ServiceError } from '../domain/errors.ts'
 import type { Doors } from './calls.ts'
 import { isOwnRequest } from './own-request.ts'
 import { alertRoutes } from './pages/alerts/index.ts'
+import { backtestRoutes } from './pages/backtests/index.ts'
 import { bulkRoutes } from './pages/bulk/index.ts'
 import { decisionRoutes } from './pages/decisions/index.ts'
 import { enforcementRoutes } from './pages/enforcement/index.ts'
@@ -19,6 +20,7 @@ import { myRoutes } from './pages/my/index.ts'
 import { overviewRoutes } from './pages/overview/index.ts'
 import { poolRoutes } from './pages/pools/index.ts'
 import { ruleRoutes } from './pages/rules/index.ts'
+import { shadowLogRoutes } from './pages/shadow-log.ts'
 import { doorRoutes } from './pages/sign-in/by-key.ts'
 import { mailDoorRoutes } from './pages/sign-in/by-mail.ts'
 import { silenceRoutes } from './pages/silences/index.ts'
@@ -98,6 +100,8 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     bulkRoutes(scope, options, clock)
     workflowRoutes(scope, options, clock)
     ruleRoutes(scope, options, clock)
+    backtestRoutes(scope, options, clock)
+    shadowLogRoutes(scope, options, clock)
     myRoutes(scope, options, clock)
     scope.get('/*', async ({ url }) => {
       throw new ServiceError('not_found', `There is no page ${url.split('?')[0]}.`)

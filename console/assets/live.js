@@ -4,7 +4,10 @@
  */
 'use strict'
 const BEAT_MS = 3000
-/** The slowest beat, while the service fails; and how often the page is read though nothing has changed, for its times. */
+/**
+ * The slowest beat, while the service fails; and how often the page is read though nothing has changed, for its times. One
+ * with `data-moving` shows what the pulse does not know of: it is read at each beat.
+ */
 const SLOWEST_MS = 60_000
 
 const state = document.getElementById('live')
@@ -81,7 +84,8 @@ async function askPulse() {
   if (answer.type === 'opaqueredirect') return false
   if (answer.status !== 204 && answer.status !== 304) throw new Error(`it answered ${answer.status}`)
   const hasChanged = answer.status === 204 && tag !== ''
-  if (hasChanged || Date.now() - readAt >= SLOWEST_MS) await read()
+  const isMoving = main.querySelector('[data-moving]') !== null
+  if (hasChanged || isMoving || Date.now() - readAt >= SLOWEST_MS) await read()
   else if (state.firstElementChild === null) say('Live')
   // Not before the page is read: a change that could not be read is read with the next answer.
   if (answer.status === 204) tag = answer.headers.get('etag')

@@ -46,14 +46,16 @@ export interface Confirmation {
   readonly back?: string
 }
 
+const TENANT_PATH = Type.Object({ tenant: Type.String() })
 const objectPath = (id: TSchema) => Type.Object({ tenant: Type.String(), id })
 /** The parameters in the path of an object's page, by its noun: `/t/{tenant}/{noun}/{id}`, or without an id. */
 export const OBJECT_PATHS = {
   alerts: objectPath(Id('Alert')),
+  backtests: objectPath(Id('Backtest')),
   bulk: objectPath(Type.String({ format: 'uuid', description: 'Bulk run' })),
   decisions: objectPath(Id('Decision')),
-  enforcement: Type.Object({ tenant: Type.String() }),
-  'my/settings': Type.Object({ tenant: Type.String() }),
+  enforcement: TENANT_PATH,
+  'my/settings': TENANT_PATH,
   pools: objectPath(Id('Pool')),
   'rules/versions': objectPath(RuleVersion),
   silences: objectPath(Id('Silence')),
@@ -71,6 +73,8 @@ export interface ObjectParams<I extends ObjectId = number> extends TenantParams 
 export interface Act<S, I extends ObjectId = number, A = unknown> {
   /** The form is at the act's name, below the object's page. */
   readonly noun: keyof typeof OBJECT_PATHS
+  /** It makes an object: its form is below their list. */
+  readonly isMaking?: true
   readonly name: string
   /** On the link to its page, and on its button unless the confirmation has other words. */
   readonly label: string
@@ -78,7 +82,7 @@ export interface Act<S, I extends ObjectId = number, A = unknown> {
   /** `first`: the usual one; `cut`: it cuts somebody off, so its button warns. Left out: neither. */
   readonly tone?: 'first' | 'cut'
   /** Reads the object in its present state. @param asked the query of its page, or its form. @throws ServiceError */
-  readonly read: (calls: Calls, id: I, asked: Typed) => Promise<S>
+  readonly read: (calls: Calls, id: I, asked: Typed, tenantId: string) => Promise<S>
   readonly confirm: (object: S, now: number) => Confirmation
   readonly send: (
     calls: Calls,
@@ -113,7 +117,7 @@ export function actRoutes<S, I extends ObjectId, A>(
   clock: () => number,
   act: Act<S, I, A>,
 ): void {
-  const params = OBJECT_PATHS[act.noun]
+  const params = act.isMaking === true ? TENANT_PATH : OBJECT_PATHS[act.noun]
   const path = `/t/:tenant/${act.noun}${'id' in params.properties ? '/:id' : ''}/${act.name}`
   const sendConfirmation = (reply: FastifyReply, tenant: PageTenant, main: Html) =>
     sendPage(reply, { title: act.label, main, tenant, current: act.noun, isLive: false })
@@ -123,7 +127,7 @@ export function actRoutes<S, I extends ObjectId, A>(
     async (request, reply) => {
       const { calls, tenant } = await callsFor(request, doors)
       const { params: named, query } = request
-      const object = await act.read(calls, named.id, query)
+      const object = await act.read(calls, named.id, query, tenant.id)
       const main = confirmPage(act, pathsOf(act, named), act.confirm(object, clock()), { key: randomUUID() })
       return sendConfirmation(reply, tenant, main)
     },
@@ -134,7 +138,7 @@ export function actRoutes<S, I extends ObjectId, A>(
     async (request, reply) => {
       const { calls, tenant } = await callsFor(request, doors)
       const { params: named, body } = request
-      const object = await act.read(calls, named.id, body)
+      const object = await act.read(calls, named.id, body, tenant.id)
       const send = async () => {
         const answer = await mustAnswer(act.send(calls, object, body, idempotent(body.key)))
         const next = act.next === undefined ? objectUrl(act, named) : `/t/${tenant.id}/${act.next(answer)}`

@@ -40,6 +40,8 @@ const NAMES = {
   download: 'download',
   add: 'plus',
   rule: 'scroll-text',
+  backtest: 'rewind',
+  shadow: 'eye',
   menu: 'menu',
 } as const
 export type IconName = keyof typeof NAMES

@@ -123,7 +123,11 @@ const GROUPS: readonly Group[] = [
   },
   {
     name: 'Rules',
-    pages: [{ path: 'rules', name: 'Rules', icon: 'rule', isFor: OPERATORS }],
+    pages: [
+      { path: 'rules', name: 'Rules', icon: 'rule', isFor: OPERATORS },
+      { path: 'backtests', name: 'Backtests', icon: 'backtest', isFor: OPERATORS },
+      { path: 'shadow-log', name: 'Shadow log', icon: 'shadow', isFor: OPERATORS },
+    ],
   },
   {
     name: 'Costs',

@@ -2,8 +2,9 @@
 import type { BrowserContextOptions } from 'playwright-core'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { readRuleFiles } from '../../../process/rule-files.ts'
+import { beginBacktest, noteBacktestProgress } from '../../../service/backtests/rows/backtests.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
-import { inTenant } from '../../../store/tenancy.ts'
+import { inPlatform, inTenant } from '../../../store/tenancy.ts'
 import { endTicket, failTicket } from '../../service/harness.ts'
 import { recordUsage } from '../../service/record-usage.ts'
 import { only, withParams } from '../../service/watchdog/alert-world.ts'
@@ -11,6 +12,7 @@ import { writeAlerts } from '../alerts/an-alert.ts'
 import { anActiveSim, aPool, aSim, useHarness } from '../harness.ts'
 import { hasChromium, signIn, useChromium } from './chromium.ts'
 import { faultsOf } from './page-faults.ts'
+import { aLongReport, askBacktest, doBacktest, loadRules, writeShadowLog } from './rule-trials.ts'
 
 const SUITE = 'the console in a browser'
 const harness = useHarness()
@@ -128,6 +130,40 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
 
     expect({ faults, said }).toEqual({ faults: [], said: [] })
     expect(largest).toContain('w'.repeat(128))
+  })
+
+  test.each(SCREENS)('shows backtests and the shadow log: %s', async (_, shownAs) => {
+    const { page, said } = await openPage(shownAs)
+    await signIn(page, harness.operatorKey)
+    const version = await loadRules(harness)
+    const path = `/t/${harness.tenant.id}/backtests`
+    const ids: number[] = []
+    for (const end of [aLongReport(), aLongReport(), `sim/x.json#/${'f'.repeat(300)}`]) {
+      ids.push(await askBacktest(harness, { version }))
+      await doBacktest(harness, end)
+    }
+    await writeShadowLog(harness, [{ rule: 'r'.repeat(60), simId: 1, poolId: 1, message: 'm'.repeat(500) }])
+    const faults: string[] = []
+    const below = ['', '/new', `/${ids[0]}`, `/${ids[1]}?with=${ids[0]}`, `/${ids[2]}`, `/${ids[2]}/delete`]
+    const waiting = await askBacktest(harness, { version })
+    const begun = await inPlatform(harness.store, beginBacktest)
+    await inPlatform(harness.store, async (tx) => begun && noteBacktestProgress(tx, begun, 1_234_567, 50_000_000))
+    for (const one of [
+      ...[...below, `/${waiting}`].map((one) => `${path}${one}`),
+      `/t/${harness.tenant.id}/shadow-log`,
+      `/t/${harness.other.id}/shadow-log`,
+      `/t/${harness.other.id}/backtests`,
+    ]) {
+      await page.goto(`${shown.url}${one}`)
+      faults.push(...(await faultsOf(page)))
+    }
+    await harness.operate('DELETE', `/internal/rules/backtests/${waiting}`)
+    await page.goto(`${shown.url}${path}/${ids[1]}`)
+    await page.getByLabel('Compare with').selectOption(`Version ${version}, backtest ${ids[0]}`)
+    await page.getByRole('button', { name: 'Compare' }).click()
+
+    expect({ faults, said }).toEqual({ faults: [], said: [] })
+    expect(await page.getByRole('img', { name: 'Would suspend, Before: 123,456' }).first().isVisible()).toBe(true)
   })
 
   test.each(SCREENS)('shows alerts and tickets, and acts on them: %s', async (_, shownAs) => {

@@ -7,6 +7,7 @@ import { asShipped, only } from '../../service/watchdog/alert-world.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
 import { anActiveSim, aPool, useHarness } from '../harness.ts'
 import { type Browser, linksIn, useConsole } from './form-browser.ts'
+import { askBacktest } from './rule-trials.ts'
 
 const harness = useHarness()
 const pages = useConsole(harness, { clock: () => harness.now })
@@ -98,6 +99,7 @@ beforeAll(async () => {
     rules: 'sim-overage',
     versions: version,
     statements: '2026-11',
+    backtests: await askBacktest(harness, { version }),
     silences: (await tenant.inside('POST', '/internal/silences', { rule: 'r', lasts: 'P1D', reason: 'r' })).body.id,
   })
   // A form misses its key; a page takes no form.
@@ -119,6 +121,7 @@ const form = () => ({
   expect: '1',
   email: 'copy@example.com',
   address: '1',
+  cycles: '1',
 })
 
 type Ask = (browser: Browser, url: string) => Promise<{ status: number }>
@@ -180,7 +183,7 @@ test.each(['read', 'write', 'admin', 'billing'])(
 test.each([
   ['read', 4],
   ['billing', 4],
-  ['operator', 10],
+  ['operator', 12],
 ] as const)('the navigation of a key %s has the pages that are shown to it', async (caller, most) => {
   const browser = browsers[caller] ?? pages.open()
   const { body } = await browser.get(`/t/${harness.tenant.id}/my`)

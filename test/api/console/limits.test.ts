@@ -15,6 +15,7 @@ import { statementsIn } from '../../setup/count-statements.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
 import { anActiveSim, aPool, aTariff, NOON, times, useHarness } from '../harness.ts'
 import { useConsole } from './form-browser.ts'
+import { aLongReport, askBacktest, doBacktest, writeShadowLog } from './rule-trials.ts'
 
 const harness = useHarness()
 const pages = useConsole(harness, { clock: () => NOON })
@@ -109,6 +110,20 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
       Ticked: `${path}/bulk/new?type=activate&${many.map((id) => `id=${id}`).join('&')}`,
       Matching: `${path}/bulk/new?type=provision&all=true&poolId=${poolId}`,
     })
+    const backtests = await times(2, () => askBacktest(harness))
+    for (const _ of backtests) await doBacktest(harness, aLongReport())
+    const shadow = { rule: 'r'.repeat(60), simId: 1, poolId }
+    await writeShadowLog(
+      harness,
+      sims.map(({ id }) => ({ ...shadow, message: `${id}`.padEnd(500, 'm') })),
+    )
+    Object.assign(paths, {
+      Backtests: `${path}/backtests`,
+      Backtest: `${path}/backtests/${backtests[0]}`,
+      Compared: `${path}/backtests/${backtests[1]}?with=${backtests[0]}`,
+      Replay: `${path}/backtests/new`,
+      Shadow: `${path}/shadow-log`,
+    })
   })
 
   test.each([
@@ -145,6 +160,11 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
     'Statements',
     'Mails',
     'Told',
+    'Backtests',
+    'Backtest',
+    'Compared',
+    'Replay',
+    'Shadow',
   ])('%s', async (name) => {
     const browser = await pages.signedIn(harness.operatorKey)
     const spies = [harness.outside, harness.inside].map((listener) => vi.spyOn(listener, 'inject'))

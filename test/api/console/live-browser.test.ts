@@ -2,8 +2,11 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { grouped } from '../../../console/parts/marks.ts'
+import { beginBacktest, noteBacktestProgress } from '../../../service/backtests/rows/backtests.ts'
+import { inPlatform } from '../../../store/tenancy.ts'
 import { anActiveSim, aPool, aSim, times, useHarness } from '../harness.ts'
 import { hasChromium, signIn, useChromium } from './chromium.ts'
+import { aReport, askBacktest, doBacktest, loadRules } from './rule-trials.ts'
 
 const SUITE = 'a live page in a browser'
 const harness = useHarness()
@@ -46,6 +49,25 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     await expect.poll(countNow, { timeout: 10_000, interval: 500 }).toBe(1)
 
     expect(await row.textContent()).toContain('Active')
+  })
+
+  test('shows the progress of a backtest, which the pulse does not know of, and then its report', async () => {
+    const id = await askBacktest(harness, { version: await loadRules(harness) })
+    const page = await openPage(`${tenant}/backtests/${id}`)
+    const after = async (words: string) => {
+      const countNow = () => page.clock.runFor(3000).then(() => page.getByText(words).count())
+      await expect.poll(countNow, { timeout: 10_000, interval: 500 }).toBe(1)
+    }
+    const begun = await inPlatform(harness.store, beginBacktest)
+    await inPlatform(harness.store, async (tx) => begun && noteBacktestProgress(tx, begun, 12, 34))
+    await after('12 of 34 usage records')
+    await doBacktest(harness, aReport())
+    await after('kept from it by stage')
+    let read = 0
+    page.on('request', (request) => (read += request.url() === page.url() ? 1 : 0))
+    await page.clock.runFor(30_000)
+
+    expect(read).toBe(0)
   })
 
   test('keeps text, selection, open details, scroll and focus over 50 refreshes', async () => {
