@@ -146,13 +146,21 @@ export function quantity(value: number, unit: Unit | null, others: readonly numb
 export const count = (n: number): string => COUNT.format(n)
 export const counted = (n: number, one: string, many = `${one}s`): string => `${count(n)} ${n === 1 ? one : many}`
 
+/** Digits of a currency after its point. */
+const digitsOf = (currency: string): number =>
+  new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? CENTS.least
+
 /** Formats micro-units as an amount, with as many digits as its currency has: `1,176.52`. @param currency ISO 4217 */
 export function amount(micro: number, currency: string): string {
-  const { maximumFractionDigits: digits } = new Intl.NumberFormat('en', {
-    style: 'currency',
-    currency,
-  }).resolvedOptions()
+  const digits = digitsOf(currency)
   return toMoney(micro).toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }
 /** The same with its currency: `EUR 1,176.52`. */
 export const money = (micro: number, currency: string): string => `${currency} ${amount(micro, currency)}`
+
+/** A price in units of its currency, exactly: `EUR 0.0025`, with at least as many digits as the currency has. */
+export function price(units: number, currency: string): string {
+  const least = digitsOf(currency)
+  const digits = { minimumFractionDigits: least, maximumFractionDigits: Math.max(least, CENTS.most) }
+  return `${currency} ${units.toLocaleString('en', digits)}`
+}

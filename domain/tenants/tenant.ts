@@ -43,11 +43,17 @@ export const NewTenant = strictObject({
 })
 export type NewTenant = Static<typeof NewTenant>
 
-/** A tenant in the operator's list. */
-export const TenantEntry = strictObject({
+/** A tenant with what it is billed by. */
+export const BilledTenant = strictObject({
   ...Tenant.properties,
   billingCycle: Text('Billing cycle, fixed at creation', 'P1M'),
   currency: Text('Currency of its tariffs and charges: ISO 4217, fixed at creation', 'EUR'),
+})
+export type BilledTenant = Static<typeof BilledTenant>
+
+/** A tenant in the operator's list. */
+export const TenantEntry = strictObject({
+  ...BilledTenant.properties,
   enforcementEnabled: Type.Boolean({ description: 'Whether the watchdog may suspend' }),
   createdAt: Instant('Time of creation'),
 })

@@ -27,6 +27,7 @@ import { IGNORE_UNKNOWN, IGNORED } from '../../files/ignored-fields.ts'
 import { SIM_FILES } from '../../files/sim-files.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
+import { answersVersion } from '../../http/etag.ts'
 import { OrderParams } from '../../http/params.ts'
 import { mustBeFound } from '../../http/problems.ts'
 import { eitherOf, noneTwice, notBoth, onePriceOf } from '../../openapi/together.ts'
@@ -63,10 +64,14 @@ export const internalOrderRoutes = [
     operationId: 'getOrderDetail',
     summary: 'An order, with its failure and its number of SIMs',
     problems: ['order_not_found'],
+    versioned: true,
     params: OrderParams,
     response: { 200: OrderDetail },
-    read: async (tx, { params }) =>
-      toOrderDetail(await knownOrder(tx, params.orderId), await orderSimCount(tx, params.orderId)),
+    read: async (tx, { params }, { reply }) => {
+      const order = await knownOrder(tx, params.orderId)
+      answersVersion(reply, order.version)
+      return toOrderDetail(order, await orderSimCount(tx, params.orderId))
+    },
   }),
   route('GET', '/orders/:orderId/sims', {
     operationId: 'listOrderSims',

@@ -1,6 +1,8 @@
+import { Type } from 'typebox'
 import { IdResponse } from '../../../domain/schema.ts'
-import { NewTariff, TariffOffer } from '../../../domain/tariffs/tariff.ts'
+import { NewTariff, Tariff, TariffOffer } from '../../../domain/tariffs/tariff.ts'
 import { createTariff } from '../../../service/tariffs/create-tariff.ts'
+import { ownTariffs } from '../../../service/tariffs/rows/tariffs.ts'
 import { setTariffActive } from '../../../service/tariffs/set-tariff-active.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
 import { TariffParams } from '../../http/params.ts'
@@ -9,6 +11,14 @@ import { TERMS_OF_A_TARIFF } from '../../openapi/together.ts'
 const route = internalRoutes('Tariffs', { tenant: 'or-platform' })
 
 export const internalTariffRoutes = [
+  route('GET', '/tariffs', {
+    operationId: 'listOwnTariffs',
+    summary: 'Tariffs of an owner, including inactive ones',
+    description: 'By id, without pages. X-Tenant-Id names the owner: a tenant, or @platform.',
+    response: { 200: Type.Array(Tariff) },
+    read: ownTariffs,
+    readPlatform: ownTariffs,
+  }),
   route('POST', '/tariffs', {
     operationId: 'createTariff',
     summary: 'Create a tariff of a tenant, or with X-Tenant-Id @platform one for every tenant',

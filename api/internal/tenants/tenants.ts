@@ -1,9 +1,9 @@
 import { pageOf } from '../../../domain/page.ts'
 import { NoticeSettings } from '../../../domain/tenants/notices.ts'
-import { NewTenant, TenantEntry, TenantQuery, WithSecret } from '../../../domain/tenants/tenant.ts'
+import { BilledTenant, NewTenant, TenantEntry, TenantQuery, WithSecret } from '../../../domain/tenants/tenant.ts'
 import { changeNotices } from '../../../service/channels/change-notices.ts'
 import { createTenant } from '../../../service/tenants/create-tenant.ts'
-import { pageOfTenants, readNoticeSettings } from '../../../service/tenants/rows/tenants.ts'
+import { findBilledTenant, pageOfTenants, readNoticeSettings } from '../../../service/tenants/rows/tenants.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
 import { mustBeFound } from '../../http/problems.ts'
 
@@ -29,6 +29,14 @@ export const internalTenantRoutes = [
     response: { 201: WithSecret },
     secret: true,
     changePlatform: (tx, { body }, { billingCycle, currency }) => createTenant(tx, body, { billingCycle, currency }),
+  }),
+  route('GET', '/tenant', {
+    operationId: 'getBilledTenant',
+    isOpenTo: 'read',
+    summary: 'The tenant of the request, with its billing cycle and currency',
+    response: { 200: BilledTenant },
+    resource: () => ({ kind: 'tenant' }),
+    read: async (tx) => mustBeFound(await findBilledTenant(tx), 'tenant_not_found', `tenant ${tx.tenantId}`),
   }),
   noticeRoute('GET', '/tenant/notices', {
     operationId: 'readNotices',

@@ -44,6 +44,13 @@ export async function listTariffs(tx: TenantTx): Promise<Tariff[]> {
   return rows.map(toTariff)
 }
 
+/** The tenant's own tariffs, or the platform's in a platform transaction; including inactive ones, by id. */
+export async function ownTariffs(tx: TenantTx | PlatformTx): Promise<Tariff[]> {
+  const { rows } = await sql<TariffRow>`
+    select ${columns} from tariffs where tenant_id is not distinct from app_tenant() order by id`.execute(tx.q)
+  return rows.map(toTariff)
+}
+
 export async function findTariff(tx: TenantTx, id: number): Promise<Tariff | undefined> {
   const { rows } = await sql<TariffRow>`select ${columns} from tariffs where id = ${id}::bigint`.execute(tx.q)
   return rows[0] && toTariff(rows[0])

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { ServiceError } from '../../../domain/errors.ts'
 import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import type { NoticeSettings } from '../../../domain/tenants/notices.ts'
-import type { Tenant, TenantEntry, TenantQuery } from '../../../domain/tenants/tenant.ts'
+import type { BilledTenant, Tenant, TenantEntry, TenantQuery } from '../../../domain/tenants/tenant.ts'
 import { readPage, searched } from '../../../store/paging.ts'
 import { newestSpread } from '../../../store/rule-spreads.ts'
 import type { PlatformTx, TenantTx } from '../../../store/tenancy.ts'
@@ -14,6 +14,14 @@ const ownTenant = (tx: TenantTx) => sql<Tenant>`
 /** The tenant of this transaction. */
 export const findTenant = async (tx: TenantTx): Promise<Tenant | undefined> =>
   (await ownTenant(tx).execute(tx.q)).rows[0]
+
+const billed = sql`id, name, billing_email as "billingEmail", billing_cycle as "billingCycle", currency`
+
+/** The tenant of this transaction, with its billing cycle and currency. */
+export async function findBilledTenant(tx: TenantTx): Promise<BilledTenant | undefined> {
+  const { rows } = await sql<BilledTenant>`select ${billed} from tenants where id = ${tx.tenantId}`.execute(tx.q)
+  return rows[0]
+}
 
 /** The tenant of this transaction, with its row locked. @throws ServiceError `tenant_not_found` */
 export async function lockTenant(tx: TenantTx): Promise<Tenant> {
@@ -47,8 +55,7 @@ export async function pageOfTenants(tx: PlatformTx, query: TenantQuery): Promise
   const { rows, totalItems } = await readPage<TenantEntry & { readonly createdAt: Date }>(
     tx,
     {
-      columns: sql`id, name, billing_email as "billingEmail", billing_cycle as "billingCycle",
-                   currency, enforcement_enabled as "enforcementEnabled", created_at as "createdAt"`,
+      columns: sql`${billed}, enforcement_enabled as "enforcementEnabled", created_at as "createdAt"`,
       from: sql`from tenants where ${searched(['id', 'name', 'billing_email'], query.search ?? '')}`,
       orderBy: sql`"createdAt", id`,
     },
@@ -61,10 +68,7 @@ export async function pageOfTenants(tx: PlatformTx, query: TenantQuery): Promise
   )
 }
 
-export async function insertTenant(
-  tx: PlatformTx,
-  tenant: Tenant & Pick<TenantEntry, 'billingCycle' | 'currency'>,
-): Promise<void> {
+export async function insertTenant(tx: PlatformTx, tenant: BilledTenant): Promise<void> {
   await sql`
     insert into tenants (id, name, billing_email, billing_cycle, currency, created_at, updated_at, rules_heard)
     values (${tenant.id}, ${tenant.name}, ${tenant.billingEmail}, ${tenant.billingCycle}, ${tenant.currency}, ${tx.now},

@@ -188,7 +188,7 @@ const SCHEDULE: Line = { call: none, audit: ['schedule'], asksTemporal: true }
 /** Reads of what the tenant has, that take nothing. */
 const READS = `
   getWatchdogMetadata listPools getPoolMetadata getSimMetadata listTickets getTicketMetadata listOrders
-  getOrderPricing getOrderMetadata getTenant listTariffs getTariffMetadata listEvents getEventMetadata listKeys listTenants
+  getOrderPricing getOrderMetadata getTenant getBilledTenant listTariffs listOwnTariffs getTariffMetadata listEvents getEventMetadata listKeys listTenants
   getOrderPrices listRules listShadowLog showRuleCoverage listRuleVersions listBacktests listBulkTickets
   listUsageDeliveries listCycles readEnforcement readNotices listHolds listSuspendingRules listAlerts listAlertCauses readStatus listSilences listAddresses
   listWebhooks readCounts listMails exportSims exportPools exportTariffs exportTickets exportOrders exportEvents`

@@ -11,6 +11,7 @@ const ADMIN_ONLY = ['renameTenant', 'changeBillingEmail']
 /** Operations of the internal interface that take keys of the tenant, and of the public one those for billing. */
 const OPEN_TO_ALL = [
   'getTenant',
+  'getBilledTenant',
   'listCycles',
   'readStatement',
   'exportStatement',

@@ -54,3 +54,23 @@ test('a platform tariff is withdrawn by the platform only', async () => {
   expect((await harness.operate('PATCH', path, { isActive: false })).status).toBe(200)
   expect((await harness.other.ask('GET', `/api/tariffs/${id}`)).body.isActive).toBe(false)
 })
+
+test('an owner lists its tariffs alone, withdrawn ones too', async () => {
+  const terms = { displayName: 'Whose', type: 0, standardTariff: { baseTariffGb: 1, ...FEES } }
+  const [ours, shared] = [
+    (await made(terms)).body.id,
+    (await harness.operate('POST', '/internal/tariffs', terms)).body.id,
+  ]
+  await harness.tenant.inside('PATCH', `/internal/tariffs/${ours}`, { isActive: false })
+  const listed = await Promise.all(
+    [harness.tenant.inside, harness.other.inside, harness.operate].map(async (ask) => {
+      const { body } = await ask('GET', '/internal/tariffs')
+      return body.map(({ id }: { id: number }) => id).filter((id: number) => [ours, shared].includes(id))
+    }),
+  )
+
+  expect(listed).toEqual([[ours], [], [shared]])
+  expect((await harness.tenant.inside('GET', '/internal/tariffs')).body).toContainEqual(
+    (await harness.tenant.ask('GET', `/api/tariffs/${ours}`)).body,
+  )
+})

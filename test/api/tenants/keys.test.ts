@@ -114,6 +114,7 @@ describe('API keys', () => {
     ['POST', '/internal/keys', { name: 'k', scopes: ['operator'] }],
     ['POST', '/internal/keys/none/rotate', {}],
     ['DELETE', '/internal/keys/none', undefined],
+    ['GET', '/internal/tariffs', undefined],
     ['POST', '/internal/tariffs', { displayName: 'For whom', type: 0, standardTariff: FEELESS }],
     ['PATCH', '/internal/tariffs/1', { isActive: true }],
     ['GET', '/internal/order-prices', undefined],

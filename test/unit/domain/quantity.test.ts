@@ -9,6 +9,7 @@ import {
   ofLimit,
   percent,
   plainNumber,
+  price,
   quantity,
   type Unit,
 } from '../../../domain/quantity.ts'
@@ -235,6 +236,12 @@ describe('quantity', () => {
 test('money has the digits of its currency', () => {
   const said = ['EUR', 'JPY', 'KWD'].map((currency) => money(1_234_567_890, currency))
   expect(said).toEqual(['EUR 1,234.57', 'JPY 1,235', 'KWD 1,234.568'])
+})
+
+test('a price has all its digits, and at least those of its currency', () => {
+  const said = [0.0025, 1.5, 1234].map((units) => price(units, 'EUR'))
+  expect(said).toEqual(['EUR 0.0025', 'EUR 1.50', 'EUR 1,234.00'])
+  expect([price(0.5, 'JPY'), price(7, 'JPY'), price(0.1, 'KWD')]).toEqual(['JPY 0.5', 'JPY 7', 'KWD 0.100'])
 })
 
 test('counted groups thousands', () => {
