@@ -17,6 +17,7 @@ import { enforcementRoutes } from './pages/enforcement/index.ts'
 import { estateRoutes } from './pages/estate.ts'
 import { findRoutes } from './pages/find.ts'
 import { myRoutes } from './pages/my/index.ts'
+import { orderRoutes } from './pages/orders/index.ts'
 import { overviewRoutes } from './pages/overview/index.ts'
 import { poolRoutes } from './pages/pools/index.ts'
 import { ruleRoutes } from './pages/rules/index.ts'
@@ -25,6 +26,7 @@ import { doorRoutes } from './pages/sign-in/by-key.ts'
 import { mailDoorRoutes } from './pages/sign-in/by-mail.ts'
 import { silenceRoutes } from './pages/silences/index.ts'
 import { simRoutes } from './pages/sims/index.ts'
+import { tariffRoutes } from './pages/tariffs/index.ts'
 import { ticketRoutes } from './pages/tickets/index.ts'
 import { workflowRoutes } from './pages/workflows/index.ts'
 import { assetRoutes } from './parts/asset.ts'
@@ -98,6 +100,8 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     silenceRoutes(scope, options, clock)
     ticketRoutes(scope, options, clock)
     bulkRoutes(scope, options, clock)
+    orderRoutes(scope, options, clock)
+    tariffRoutes(scope, options, clock)
     workflowRoutes(scope, options, clock)
     ruleRoutes(scope, options, clock)
     backtestRoutes(scope, options, clock)

@@ -58,19 +58,17 @@ async function find({ inside, outside }: Calls, q: string): Promise<Hits> {
   return { ...found, parts: { sims: data, total: pagination.totalItems } }
 }
 
-const KINDS: Readonly<Record<FoundObject['kind'], { icon: IconName; words: string; pages: string | null }>> = {
+const KINDS: Readonly<Record<FoundObject['kind'], { icon: IconName; words: string; pages: string }>> = {
   sim: { icon: 'sim', words: 'SIM', pages: 'sims' },
   pool: { icon: 'pool', words: 'Pool', pages: 'pools' },
   ticket: { icon: 'ticket', words: 'Ticket', pages: 'tickets' },
-  order: { icon: 'order', words: 'Order', pages: null },
+  order: { icon: 'order', words: 'Order', pages: 'orders' },
   workflow: { icon: 'workflow', words: 'Workflow', pages: 'workflows' },
 }
 
-/** Path of its page; undefined without one. */
-function pageOf(path: string, { kind, id }: Pick<FoundObject, 'kind' | 'id'>): string | undefined {
-  const { pages } = KINDS[kind]
-  return pages === null ? undefined : `${path}/${pages}/${encodeURIComponent(id)}`
-}
+/** Path of its page. */
+const pageOf = (path: string, { kind, id }: Pick<FoundObject, 'kind' | 'id'>): string =>
+  `${path}/${KINDS[kind].pages}/${encodeURIComponent(id)}`
 
 function onlyOne(path: string, { objects, parts }: Hits): string | undefined {
   const [only, ...others] =
@@ -111,9 +109,7 @@ type Row = Omit<FoundObject, 'matched'> & { readonly matched: FoundObject['match
 
 function rowOf(path: string, object: Row): Html {
   const { kind, id, name, matched } = object
-  const page = pageOf(path, object)
-  const words = html`<bdi>${name || id}</bdi>`
-  return html`<tr><th scope="row">${page === undefined ? words : html`<a href="${page}">${words}</a>`}</th>
+  return html`<tr><th scope="row"><a href="${pageOf(path, object)}"><bdi>${name || id}</bdi></a></th>
 <td><span class="badge quiet">${icon(KINDS[kind].icon)} ${KINDS[kind].words}</span></td>
 <td>${matched === null ? 'A part' : MATCHED[matched]}</td></tr>`
 }

@@ -46,7 +46,7 @@ export interface Confirmation {
   readonly back?: string
 }
 
-const TENANT_PATH = Type.Object({ tenant: Type.String() })
+const TENANT = Type.Object({ tenant: Type.String() })
 const objectPath = (id: TSchema) => Type.Object({ tenant: Type.String(), id })
 /** The parameters in the path of an object's page, by its noun: `/t/{tenant}/{noun}/{id}`, or without an id. */
 export const OBJECT_PATHS = {
@@ -54,12 +54,14 @@ export const OBJECT_PATHS = {
   backtests: objectPath(Id('Backtest')),
   bulk: objectPath(Type.String({ format: 'uuid', description: 'Bulk run' })),
   decisions: objectPath(Id('Decision')),
-  enforcement: TENANT_PATH,
-  'my/settings': TENANT_PATH,
+  enforcement: TENANT,
+  'my/settings': TENANT,
+  orders: objectPath(Id('Order')),
   pools: objectPath(Id('Pool')),
   'rules/versions': objectPath(RuleVersion),
   silences: objectPath(Id('Silence')),
   sims: objectPath(Id('SIM')),
+  tariffs: TENANT,
   tickets: objectPath(Type.String({ format: 'uuid', description: 'Ticket' })),
   workflows: objectPath(Type.String({ pattern: '^[a-z-]+:', maxLength: 300, description: 'Workflow' })),
 }
@@ -73,9 +75,9 @@ export interface ObjectParams<I extends ObjectId = number> extends TenantParams 
 export interface Act<S, I extends ObjectId = number, A = unknown> {
   /** The form is at the act's name, below the object's page. */
   readonly noun: keyof typeof OBJECT_PATHS
-  /** It makes an object: its form is below their list. */
-  readonly isMaking?: true
   readonly name: string
+  /** It is about no single object of the noun, or makes one: the form is below their list. */
+  readonly isOfAll?: true
   /** On the link to its page, and on its button unless the confirmation has other words. */
   readonly label: string
   readonly icon: IconName
@@ -117,7 +119,7 @@ export function actRoutes<S, I extends ObjectId, A>(
   clock: () => number,
   act: Act<S, I, A>,
 ): void {
-  const params = act.isMaking === true ? TENANT_PATH : OBJECT_PATHS[act.noun]
+  const params = act.isOfAll === true ? TENANT : OBJECT_PATHS[act.noun]
   const path = `/t/:tenant/${act.noun}${'id' in params.properties ? '/:id' : ''}/${act.name}`
   const sendConfirmation = (reply: FastifyReply, tenant: PageTenant, main: Html) =>
     sendPage(reply, { title: act.label, main, tenant, current: act.noun, isLive: false })
@@ -294,26 +296,33 @@ interface Range {
   readonly from: number
   readonly to?: number
   readonly isRequired?: boolean
+  /** It may have six digits after its point. Left out: it is whole. */
+  readonly isDecimal?: boolean
 }
 
-/** A field for a whole number. @param present its value before a person has typed */
+/** A field for a number. @param present its value before a person has typed */
 export const numberField = (
-  { name, label, from, to }: { readonly name: string; readonly label: string } & Range,
+  { name, label, from, to, isDecimal = false }: { readonly name: string; readonly label: string } & Range,
   typed: Typed,
   present: number | null = null,
 ): Html => html`<label>${label}
-<input type="number" name="${name}" min="${from}" max="${to ?? ''}" value="${typed[name] ?? present ?? ''}"></label>`
+<input type="number" name="${name}" min="${from}" max="${to ?? ''}"${isDecimal ? html` step="any"` : ''} value="${typed[name] ?? present ?? ''}"></label>`
 
-/** The whole number in a field; null: the field is empty. @throws ServiceError `invalid_request` */
+/** The number in a field; null: the field is empty. @throws ServiceError `invalid_request` */
 export function readNumber(typed: Typed, name: string, range: Range & { readonly isRequired: true }): number
 export function readNumber(typed: Typed, name: string, range: Range): number | null
-export function readNumber(typed: Typed, name: string, { from, to = Number.MAX_SAFE_INTEGER, isRequired }: Range) {
+export function readNumber(
+  typed: Typed,
+  name: string,
+  { from, to = Number.MAX_SAFE_INTEGER, isRequired, isDecimal = false }: Range,
+) {
   const text = typed[name]?.trim() ?? ''
   if (text === '' && isRequired !== true) return null
-  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN
+  const form = isDecimal ? /^\d+(\.\d{1,6})?$/ : /^\d+$/
+  const number = form.test(text) ? Number(text) : Number.NaN
   if (number >= from && number <= to) return number
   throw new ServiceError(
     'invalid_request',
-    `${name}: got ${quote(text, MOST_QUOTED) || 'nothing'}, expected a whole number from ${from} to ${to}.`,
+    `${name}: got ${quote(text, MOST_QUOTED) || 'nothing'}, expected a ${isDecimal ? 'number such as 1.25' : 'whole number'} from ${from} to ${to}.`,
   )
 }

@@ -19,6 +19,8 @@ const NAMES = {
   silence: 'bell-off',
   ticket: 'ticket',
   order: 'package',
+  ship: 'truck',
+  tariff: 'tags',
   search: 'search',
   mail: 'mail',
   workflow: 'workflow',

@@ -119,6 +119,7 @@ const GROUPS: readonly Group[] = [
       { path: 'sims', name: 'SIMs', icon: 'sim', isFor: KEYS },
       { path: 'pools', name: 'Pools', icon: 'pool', isFor: KEYS },
       { path: 'tickets', name: 'Tickets', icon: 'ticket', isFor: OPERATORS },
+      { path: 'orders', name: 'Orders', icon: 'order', isFor: KEYS },
     ],
   },
   {
@@ -133,6 +134,7 @@ const GROUPS: readonly Group[] = [
     name: 'Costs',
     pages: [
       { path: 'my', name: 'My month', icon: 'month', isFor: [...KEYS, ...CONTACTS] },
+      { path: 'tariffs', name: 'Tariffs', icon: 'tariff', isFor: KEYS },
       { path: 'my/alerts', name: 'Alerts', icon: 'bell', isFor: CONTACTS },
       { path: 'my/statements', name: 'Statements', icon: 'statement', isFor: CONTACTS },
       { path: 'my/settings', name: 'Settings', icon: 'settings', isFor: CONTACTS },

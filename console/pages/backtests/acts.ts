@@ -25,7 +25,7 @@ interface Choice {
 
 export const RUN: Act<Choice, undefined, Backtest> = {
   noun: 'backtests',
-  isMaking: true,
+  isOfAll: true,
   name: 'new',
   label: 'Run a backtest',
   icon: 'backtest',

@@ -26,6 +26,7 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
   let silencePath: string
   const ticketPaths: string[] = []
   const bulkPaths: string[] = []
+  const orderPaths: string[] = []
   beforeAll(async () => {
     const poolId = await aPool(harness.tenant, { name: 'n'.repeat(50) })
     const { id } = await anActiveSim(harness, harness.tenant, { poolId }, { tag: 'w'.repeat(128) })
@@ -67,6 +68,34 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     const types = ['suspend', 'send-sms', 'provision']
     bulkPaths.push(`${tenant}/bulk`, `${bulkPaths[0]}/cancel`)
     bulkPaths.push(...types.flatMap((type) => ['', '&all=true'].map((all) => `${tenant}/bulk/new?type=${type}${all}`)))
+    const fees = { simMonthlyFee: 1e6, smsFee: 0.123456, voiceFee: 999_999.123456, overageFeePerGb: 8 }
+    const tariff = { displayName: 'v'.repeat(100), description: 'd'.repeat(1000) }
+    const fixed = { fixedCapacityGb: 123_456.789, fixedBucketCost: 1e6, ...fees }
+    const made = { ...tariff, type: 2, fixedPoolTariff: fixed }
+    const tariffId = (await harness.tenant.inside('POST', '/internal/tariffs', made)).body.id
+    orderPaths.push(
+      `${tenant}/orders`,
+      `${tenant}/orders?status=Shipped`,
+      `${tenant}/orders/new`,
+      `${tenant}/orders/prices`,
+    )
+    orderPaths.push(`${tenant}/tariffs`, `${tenant}/tariffs/new?type=2`, `${tenant}/tariffs/offer?tariff=${tariffId}`)
+    for (const [type, ...steps] of [[1], [1, 'process'], [2, 'process', 'complete'], [1, 'fail']] as const) {
+      const words = { shippingCompany: 'o'.repeat(1000), shippingExtraInfo: '\u202E<b>' }
+      const order = (await harness.tenant.ask('POST', '/api/orders', { type, quantity: 10, ...words })).body.id
+      const step = (name: string) =>
+        harness.tenant.inside(
+          'POST',
+          `/internal/orders/${order}/${name}`,
+          name === 'fail' && { reason: 'f'.repeat(500) },
+        )
+      for (const name of steps) await step(name)
+      const payment = { paymentInvoiceId: 'i'.repeat(200), paymentReceiptUrl: `https://${'u'.repeat(1900)}` }
+      await harness.tenant.inside('PATCH', `/internal/orders/${order}`, payment)
+      orderPaths.push(
+        ...['', '/ship', '/complete', '/payment', '/fail'].map((act) => `${tenant}/orders/${order}${act}`),
+      )
+    }
     const silence = { simId: id, lasts: 'P1D', reason: 'y'.repeat(500) }
     silencePath = `${tenant}/silences/${(await harness.tenant.inside('POST', '/internal/silences', silence)).body.id}`
   })
@@ -270,6 +299,18 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
 
     expect({ faults, said }).toEqual({ faults: [], said: [] })
     expect(await page.locator('h1').textContent()).toContain('In force')
+  })
+
+  test.each(SCREENS)('shows orders and tariffs, and their forms: %s', async (_, shownAs) => {
+    const { page, said } = await openPage(shownAs)
+    await signIn(page, harness.operatorKey)
+    const faults: string[] = []
+    for (const path of orderPaths) {
+      await page.goto(`${shown.url}${path}`)
+      faults.push(...(await faultsOf(page)))
+    }
+
+    expect({ faults, said }).toEqual({ faults: [], said: [] })
   })
 
   test('loses nothing in forced colours, with text of 200 %, or enlarged to 200 %', async () => {

@@ -15,7 +15,9 @@ const pages = useConsole(harness, { clock: () => harness.now })
 /** Pages that keys of the tenant may see; what a form of them does is for the interface to allow. */
 const OF_TENANTS = [
   /^\/t\/:tenant$/,
-  /^\/t\/:tenant\/(sims|pools)(\/:\w+)?$/,
+  /^\/t\/:tenant\/(sims|pools|orders)(\/:\w+)?$/,
+  /\/orders\/(new|:id\/cancel)$/,
+  /\/tariffs$/,
   /\/sims\/:id\/(?!history)/,
   /\/pools\/:id\/settings$/,
 ]
@@ -31,7 +33,8 @@ const SEEN: Readonly<Record<string, readonly RegExp[]>> = {
 /** A contact is led on from there. */
 const leadsOn = (caller: string, path: string) => caller === 'billing' && path === '/t/:tenant'
 /** Forms that a writing key of the tenant may send. */
-const BY_WRITERS = /\/pools\/:id\/settings$|\/sims\/:id\/(suspend|activate|refresh|send-sms|move|take-out)$/
+const BY_WRITERS =
+  /\/orders\/(new|:id\/cancel)$|\/pools\/:id\/settings$|\/sims\/:id\/(suspend|activate|refresh|send-sms|move|take-out)$/
 /** The scopes of the tenant's keys that may send a form. */
 const sendersOf = (path: string) => [
   ...(BY_WRITERS.test(path) ? ['write', 'admin'] : []),
@@ -42,6 +45,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   '/t/:tenant/bulk/new': '?type=suspend&all=true',
   '/t/:tenant/enforcement/undo': '?rule=r&since=2026-11-01T00:00:00Z',
   '/t/:tenant/my/settings/remove': '?address=1',
+  '/t/:tenant/tariffs/offer': '?tariff=1',
 }
 
 type Route = { readonly path: string }
@@ -100,6 +104,7 @@ beforeAll(async () => {
     versions: version,
     statements: '2026-11',
     backtests: await askBacktest(harness, { version }),
+    orders: (await tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })).body.id,
     silences: (await tenant.inside('POST', '/internal/silences', { rule: 'r', lasts: 'P1D', reason: 'r' })).body.id,
   })
   // A form misses its key; a page takes no form.
@@ -122,6 +127,9 @@ const form = () => ({
   email: 'copy@example.com',
   address: '1',
   cycles: '1',
+  type: '1',
+  quantity: '1',
+  tariff: '1',
 })
 
 type Ask = (browser: Browser, url: string) => Promise<{ status: number }>
@@ -181,9 +189,9 @@ test.each(['read', 'write', 'admin', 'billing'])(
 )
 
 test.each([
-  ['read', 4],
+  ['read', 6],
   ['billing', 4],
-  ['operator', 12],
+  ['operator', 14],
 ] as const)('the navigation of a key %s has the pages that are shown to it', async (caller, most) => {
   const browser = browsers[caller] ?? pages.open()
   const { body } = await browser.get(`/t/${harness.tenant.id}/my`)

@@ -95,6 +95,15 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
       ])
       await tenant.inside('POST', `/internal/cycles/${month}/close`)
     }
+    await times(60, () => aTariff(tenant, 2))
+    await times(60, () => tenant.ask('POST', '/api/orders', { type: 1, quantity: 1, shippingLine1: '2 Lane' }))
+    const order = (await tenant.ask('POST', '/api/orders', { type: 2, quantity: 60 })).body.id
+    for (const step of ['process', 'complete']) await tenant.inside('POST', `/internal/orders/${order}/${step}`)
+    Object.assign(paths, {
+      Orders: `${path}/orders`,
+      Order: `${path}/orders/${order}`,
+      Tariffs: `${path}/tariffs`,
+    })
     Object.assign(paths, { Month: `${path}/my`, Closed: `${path}/my?cycle=2026-10` })
     Object.assign(paths, {
       Statements: `${path}/my/statements`,
@@ -155,6 +164,9 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
     'Run',
     'Ticked',
     'Matching',
+    'Orders',
+    'Order',
+    'Tariffs',
     'Month',
     'Closed',
     'Statements',
