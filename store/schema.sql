@@ -261,7 +261,7 @@ grant select on changed_subjects to simherd_platform;
 create table cycle_costs (
   tenant_id text default app_tenant() not null,
   cycle_key text not null,
-  cost jsonb not null,
+  answer jsonb not null,
   as_of timestamp with time zone not null,
   constraint cycle_costs_pkey PRIMARY KEY (tenant_id, cycle_key)
 );
@@ -573,6 +573,18 @@ alter table month_end_changes enable row level security;
 alter table month_end_changes force row level security;
 create policy own on month_end_changes for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select, update on month_end_changes to simherd_tenant;
+
+create table month_end_plans (
+  tenant_id text default app_tenant() not null,
+  cycle_key text not null,
+  answer jsonb not null,
+  as_of timestamp with time zone not null,
+  constraint month_end_plans_pkey PRIMARY KEY (tenant_id, cycle_key)
+);
+alter table month_end_plans enable row level security;
+alter table month_end_plans force row level security;
+create policy own on month_end_plans for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
+grant insert, select, update on month_end_plans to simherd_tenant;
 
 create table notifications (
   id bigint generated always as identity not null,

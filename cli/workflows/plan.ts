@@ -98,7 +98,8 @@ const changeText = ({ unassign, poolId, tariffId }: MonthEndPlan['changes']['fir
  */
 export async function showPlan(service: InternalClient, cycle: string | undefined, flags: OutputFlags): Promise<void> {
   const key = cycle ?? (await runningCycle(service))
-  const plan = await responseOf(service.GET('/internal/cycles/{key}/plan', { params: { path: { key } } }))
+  const params = { path: { key }, query: { fresh: true } }
+  const plan = await responseOf(service.GET('/internal/cycles/{key}/plan', { params }))
   printAnswer(flags, plan, planLines)
 }
 

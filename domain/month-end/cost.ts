@@ -1,6 +1,6 @@
 /**
  * The cost of a billing cycle so far, and at its end if usage goes on as it did. Source: the internal interface,
- * /internal/cycles/{key}/cost. Its size is bounded. Costs are kept (service/month-end/keep-cost.ts).
+ * /internal/cycles/{key}/cost. Its size is bounded. Costs are kept (service/month-end/keep-answer.ts).
  */
 import { type Static, Type } from 'typebox'
 import { Count, firstOfList, Instant, nullable, strictObject, Text } from '../schema.ts'

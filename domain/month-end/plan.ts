@@ -1,6 +1,7 @@
 /**
  * The effects of the end of a billing cycle if it happened now. Source: the internal interface,
- * /internal/cycles/{key}/plan. Its size is bounded: a list has its first entries, and the number of further ones.
+ * /internal/cycles/{key}/plan. Its size is bounded: a list has its first entries, and the number of further ones. Plans
+ * are kept (service/month-end/keep-answer.ts).
  */
 import { type Static, Type } from 'typebox'
 import { Count, firstOfList, Id, Instant, nullable, strictObject, Text } from '../schema.ts'
@@ -9,7 +10,14 @@ import { PoolChange } from './month-end.ts'
 const Money = (what: string) => Type.Integer({ description: `${what}, in micro-units of the currency` })
 
 /** Most entries of each list in a plan. Together some 700 kB. */
-export const MOST_NAMED = { pools: 1000, changes: 500, conflicts: 500, renewals: 2000, adjustments: 100 } as const
+export const MOST_NAMED = {
+  pools: 1000,
+  changes: 500,
+  conflicts: 500,
+  renewals: 2000,
+  adjustments: 100,
+  differences: 100,
+} as const
 
 const amounts = {
   usageBytes: Count('Bytes used'),
@@ -30,7 +38,9 @@ export const PlannedPool = strictObject({
   lines: Count('Lines of the statement: the pool’s and its SIMs’'),
   ...amounts,
   limitBytes: Count('Capacity in this cycle'),
-  nextLimitBytes: Count('Capacity at the start of the next cycle, after the queued changes'),
+  nextLimitBytes: Count(
+    'Capacity at the start of the next cycle, after the queued changes; of a closed cycle as known at `at`',
+  ),
   ...charges,
   totalMicro: Money('Sum of these lines'),
 })
@@ -50,12 +60,45 @@ const PlannedAdjustment = strictObject({
   totalMicro: Type.Integer({ description: 'Sum of these lines, in micro-units of the currency; may be below 0' }),
 })
 
+const More = (what: string) => Type.Integer({ description: `${what}: of the statement less of the plan` })
+const MoreMoney = (what: string) => More(`${what}, in micro-units of the currency`)
+const PoolDifference = strictObject({
+  poolId: Count('Pool; 0: outside pools'),
+  poolName: Type.String({ description: 'Name of the pool; empty outside pools' }),
+  lines: More('Lines'),
+  usageBytes: More('Bytes used'),
+  totalMicro: MoreMoney('Sum of its lines'),
+})
+export type PoolDifference = Static<typeof PoolDifference>
+
+const Difference = strictObject({
+  plannedAt: Instant('Time when the last plan before the close was added up'),
+  lines: More('Lines, adjustments included'),
+  usageBytes: More('Bytes used'),
+  voiceSeconds: More('Seconds of voice'),
+  smsCount: More('Messages'),
+  overageBytes: More('Bytes of overage'),
+  feeMicro: MoreMoney('Monthly fees and the cost of buckets'),
+  smsMicro: MoreMoney('Messages'),
+  voiceMicro: MoreMoney('Voice'),
+  overageMicro: MoreMoney('Overage'),
+  adjustmentsMicro: MoreMoney('Adjustments of earlier cycles'),
+  totalMicro: MoreMoney('Sum of all lines'),
+  pools: firstOfList(
+    PoolDifference,
+    'Pools that differ, the largest sums first; of more than 1,000 pools the first by id are compared',
+    MOST_NAMED.differences,
+  ),
+})
+export type Difference = Static<typeof Difference>
+
 export const MonthEndPlan = strictObject({
   cycle: Type.String({ description: 'Key of the cycle' }),
   endsAt: Instant('End of the cycle, when the changes take effect'),
   closedAt: nullable(
     Instant('Time of the close: no work is left, and the figures are from its statement; null while it is open'),
   ),
+  at: Instant('Time when the figures were added up'),
   statement: Type.Boolean({ description: 'False: the cycle was empty, and is closed without a mail' }),
   currency: Text('ISO 4217', 'EUR'),
   totals: strictObject({
@@ -83,5 +126,9 @@ export const MonthEndPlan = strictObject({
     'SIMs suspended by the watchdog until the renewal, to be reactivated',
     MOST_NAMED.renewals,
   ),
+  difference: Type.Union([Difference, Type.Null()], {
+    description:
+      'How the statement differs from the last plan before the close; null while the cycle is open, and if no plan was asked for before',
+  }),
 })
 export type MonthEndPlan = Static<typeof MonthEndPlan>

@@ -4,6 +4,8 @@
  * The charges are the lines that the close would write, from the same select. The conflicts are refusals of the
  * changes' tickets, by the same checks, or their failures so far: a month end does not retry a failed change unasked.
  */
+
+import { differenceFrom } from '../../domain/month-end/difference.ts'
 import type { PoolChange } from '../../domain/month-end/month-end.ts'
 import { type Conflict, MOST_NAMED, type MonthEndPlan, type PlannedPool } from '../../domain/month-end/plan.ts'
 import { type SimState, stateAfter } from '../../domain/tickets/decisions.ts'
@@ -24,9 +26,10 @@ const PAGE = 1000
 /**
  * Plans the month end of a cycle. Its writes are rolled back.
  *
+ * @param before an earlier plan: that of a closed cycle says how its statement differs
  * @throws ServiceError `cycle_not_found`
  */
-export const planMonthEnd = (tx: TenantTx, key: string): Promise<MonthEndPlan> =>
+export const planMonthEnd = (tx: TenantTx, key: string, before?: MonthEndPlan): Promise<MonthEndPlan> =>
   takenBack(tx, async (tx) => {
     const cycle = await cycleNamed(tx, key)
     const state = await findCycle(tx, key)
@@ -36,10 +39,11 @@ export const planMonthEnd = (tx: TenantTx, key: string): Promise<MonthEndPlan> =
     const changes = closedAt === null ? await goThroughChanges(tx, cycle, capacities) : NO_CHANGES
     const back = closedAt === null ? await renewals(tx, cycle, MOST_NAMED.renewals) : { count: 0, first: [] }
     const { charges, adjustments, totals } = await readCharges(tx, cycle, state)
-    return {
+    const plan = {
       cycle: key,
       endsAt: new Date(cycle.endsAt).toISOString(),
       closedAt: closedAt?.toISOString() ?? null,
+      at: tx.now.toISOString(),
       statement: totals.lines > 0,
       currency,
       totals,
@@ -48,6 +52,7 @@ export const planMonthEnd = (tx: TenantTx, key: string): Promise<MonthEndPlan> =
       ...changes,
       renewals: { ...back, more: back.count - back.first.length },
     }
+    return { ...plan, difference: closedAt === null || before === undefined ? null : differenceFrom(before, plan) }
   })
 
 /** Pools with charges, and existing pools, in order of id. */

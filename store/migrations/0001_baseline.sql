@@ -853,15 +853,25 @@ create table statement_totals (
 );
 grant insert, select on statement_totals to simherd_tenant;
 
--- The cost of a cycle as it was last answered, so that not every request adds it up. It may be deleted at any time.
+-- Answers about a cycle as they were last given, so that not every request adds them up: its cost, and the plan of its
+-- month end. They may be deleted at any time; without its plan a statement is not compared.
 create table cycle_costs (
   tenant_id text not null default app_tenant(),
   cycle_key text not null,
-  cost jsonb not null,                                      -- domain/month-end/cost.ts; read again only if it fits
+  answer jsonb not null,                                    -- domain/month-end/cost.ts; read again only if it fits
   as_of timestamptz not null,
   primary key (tenant_id, cycle_key)
 );
 grant insert, select, update on cycle_costs to simherd_tenant;
+
+create table month_end_plans (
+  tenant_id text not null default app_tenant(),
+  cycle_key text not null,
+  answer jsonb not null,                                    -- domain/month-end/plan.ts; read again only if it fits
+  as_of timestamptz not null,
+  primary key (tenant_id, cycle_key)
+);
+grant insert, select, update on month_end_plans to simherd_tenant;
 
 -- === Rules: versions, which is in force, and trials ===
 
@@ -1527,8 +1537,8 @@ begin
     'sim_sightings', 'device_changes', 'bulk_runs', 'tickets', 'ticket_work', 'bulk_items', 'bulk_work',
     'usage_records', 'usage_deliveries', 'usage_feeds', 'cycles', 'cycle_openings', 'usage_ledger', 'pool_cycles',
     'usage_buckets', 'restatements', 'month_end_changes', 'statements', 'statement_parts', 'statement_progress',
-    'statement_totals', 'cycle_costs', 'changed_subjects', 'due_subjects', 'watch_shards', 'tag_patterns', 'alerts',
-    'watchdog_log', 'shadow_log', 'would_suspend', 'silences', 'suspensions', 'pool_arms', 'guard_counts',
+    'statement_totals', 'cycle_costs', 'month_end_plans', 'changed_subjects', 'due_subjects', 'watch_shards',
+    'tag_patterns', 'alerts', 'watchdog_log', 'shadow_log', 'would_suspend', 'silences', 'suspensions', 'pool_arms', 'guard_counts',
     'guard_holds', 'guard_permits', 'notifications', 'addresses', 'mail_bodies', 'mail_work',
     'operator_notices', 'webhooks', 'webhook_events', 'deliveries', 'workflow_outbox', 'workflow_starts',
     'workflow_troubles']

@@ -292,7 +292,7 @@ async function unfinished(estate: Estate): Promise<void> {
   await inside('POST', '/internal/workflows/provision-in-bulk', { sims: [{ iccid, tag: `${word} door` }] })
   const late = { recordId: `${word}-${next()}`, simId, at: new Date(OCTOBER).toISOString(), bytesDown: 1_000_000 }
   await inside('POST', '/internal/usage', { records: [late] })
-  await made(tenant.inside('GET', '/internal/cycles/2026-11/cost'))
+  for (const kept of ['cost', 'plan']) await made(tenant.inside('GET', `/internal/cycles/2026-11/${kept}`))
   const refused = { kind: 'addressRefused', recipient: `${word}@example.com`, response: '550' } as const
   await inTenant(harness.store, tenant.id, (tx) => insertOperatorNotices(tx, [{ key: word, body: refused }]))
   harness.now = NOON

@@ -1,8 +1,9 @@
 /** The costs of a billing cycle: the statement of a closed cycle, the plan for an open one, and the cost of either. */
 import { Type } from 'typebox'
+import { CycleCost } from '../../../domain/month-end/cost.ts'
 import { MonthEndPlan } from '../../../domain/month-end/plan.ts'
 import { Id, nullable, oneOf, strictObject, Text } from '../../../domain/schema.ts'
-import { planMonthEnd } from '../../../service/month-end/plan-month-end.ts'
+import { COSTS, PLANS } from '../../../service/month-end/keep-answer.ts'
 import {
   allLines,
   type StatementLine as Line,
@@ -15,7 +16,7 @@ import { inTenant, readOnly } from '../../../store/tenancy.ts'
 import { csvQuery, csvResponse, sendCsv } from '../../files/csv.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
 import { CycleParams } from '../../http/params.ts'
-import { costRoute } from './cost.ts'
+import { keptRoute } from './kept-answer.ts'
 
 const MOST = Number.MAX_SAFE_INTEGER
 const filters = {
@@ -58,6 +59,10 @@ const StatementLine = strictObject({
 })
 
 const route = internalRoutes('Cycles')
+
+/** @param time the member that has the time of the figures */
+const keptWords = (time: string) =>
+  `Of an open cycle the figures are kept: \`${time}\` is within the last minute, or older if adding them up takes more than a second or fails. That goes on after the answer: ask again for newer ones. The first request for a cycle, and the first after its close, waits for them.`
 
 export const statementRoutes = [
   route('GET', '/cycles/:key/statement', {
@@ -106,18 +111,34 @@ export const statementRoutes = [
       return sendCsv(reply, `statement-${key}`, pages, { columns: STATEMENT_COLUMNS, ...options })
     },
   }),
-  costRoute,
-  route('GET', '/cycles/:key/plan', {
-    operationId: 'planMonthEnd',
-    summary: 'Preview of the month end',
-    description: 'Shows the effects of a month end now, in bounded size. Changes nothing.',
-    problems: ['cycle_not_found'],
-    params: CycleParams,
-    response: { 200: MonthEndPlan },
-    slow: true,
-    // It writes, and takes that back.
-    handle: ({ tenantId, params }, { store }) => inTenant(store, tenantId, (tx) => planMonthEnd(tx, params.key)),
-  }),
+  keptRoute(COSTS, (answer) =>
+    route('GET', '/cycles/:key/cost', {
+      operationId: 'readCycleCost',
+      isOpenTo: 'read',
+      summary: 'Cost of a billing cycle so far, and at its end if usage goes on as it did',
+      description: `From the lines that a statement would have now; of a closed cycle from those of its statement. ${keptWords('asOf')}`,
+      problems: ['cycle_not_found'],
+      params: CycleParams,
+      response: { 200: CycleCost },
+      slow: true,
+      handle: (request, { store }) => answer(store, request),
+    }),
+  ),
+  keptRoute(PLANS, (answer) =>
+    route('GET', '/cycles/:key/plan', {
+      operationId: 'planMonthEnd',
+      summary: 'Preview of the month end; after the close, how its statement differs',
+      description: `Shows the effects of a month end now, in bounded size. Changes nothing. ${keptWords('at')} With \`fresh\` every request about an open cycle adds them up, and waits for them.`,
+      problems: ['cycle_not_found'],
+      params: CycleParams,
+      query: Type.Object({
+        fresh: Type.Optional(Type.Boolean({ default: false, description: 'Whether to add the figures up now' })),
+      }),
+      response: { 200: MonthEndPlan },
+      slow: true,
+      handle: (request, { store }) => answer(store, request, request.query.fresh),
+    }),
+  ),
 ]
 
 async function* asRows(pages: AsyncGenerator<Line[]>, currency: string) {

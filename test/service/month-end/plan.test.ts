@@ -98,6 +98,7 @@ describe('planMonthEnd', () => {
       cycle: CYCLE,
       endsAt: BOUNDARY.toISOString(),
       closedAt: null,
+      at: new Date(at(3)).toISOString(),
       statement: true,
       currency: 'EUR',
       totals: {
@@ -136,6 +137,7 @@ describe('planMonthEnd', () => {
       },
       conflicts: { count: 0, first: [], more: 0 },
       renewals: { count: 1, first: [stopped], more: 0 },
+      difference: null,
     })
   })
 

@@ -6,7 +6,7 @@ import { otherIccidsOf } from '../../../domain/identifiers.ts'
 import { cycleAt, previousCycle } from '../../../domain/time/cycle.ts'
 import { tenantsWithMail } from '../../../service/channels/rows/mails.ts'
 import { sendMails } from '../../../service/channels/send-mails.ts'
-import { keptCost } from '../../../service/month-end/keep-cost.ts'
+import { COSTS, keptAnswer, PLANS } from '../../../service/month-end/keep-answer.ts'
 import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { openBulkTickets } from '../../../service/tickets/open-bulk-tickets.ts'
 import { tenantsWithBulkWork } from '../../../service/tickets/rows/bulk.ts'
@@ -308,14 +308,16 @@ export const HOT: Readonly<Record<string, Work>> = {
     await execute(estate)
     await get(estate, `${url}/changes`, 'inside')
   },
-  'the kept cost of a cycle': (estate) =>
+  'the kept cost and plan of a cycle': (estate) =>
     asTenant(estate, async (tx) => {
       const { key } = running(estate)
-      await sql`
-        insert into cycle_costs (cycle_key, cost, as_of) values (${key}, '{}', ${tx.now}) on conflict do nothing`.execute(
-        tx.q,
-      )
-      await keptCost(tx, key)
+      for (const table of ['cycle_costs', 'month_end_plans'].map((name) => sql.table(name)))
+        await sql`
+          insert into ${table} (cycle_key, answer, as_of) values (${key}, '{}', ${tx.now}) on conflict do nothing`.execute(
+          tx.q,
+        )
+      await keptAnswer(tx, COSTS, key)
+      await keptAnswer(tx, PLANS, key)
     }),
   'how far a month end is': (estate) => get(estate, `/internal/cycles/${ended(estate).key}/progress`, 'inside'),
   'SIMs that come back': (estate) =>
