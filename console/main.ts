@@ -16,6 +16,7 @@ import { decisionRoutes } from './pages/decisions/index.ts'
 import { enforcementRoutes } from './pages/enforcement/index.ts'
 import { estateRoutes } from './pages/estate.ts'
 import { findRoutes } from './pages/find.ts'
+import { monthRoutes } from './pages/month/index.ts'
 import { myRoutes } from './pages/my/index.ts'
 import { orderRoutes } from './pages/orders/index.ts'
 import { overviewRoutes } from './pages/overview/index.ts'
@@ -106,6 +107,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     ruleRoutes(scope, options, clock)
     backtestRoutes(scope, options, clock)
     shadowLogRoutes(scope, options, clock)
+    monthRoutes(scope, options, clock)
     myRoutes(scope, options, clock)
     scope.get('/*', async ({ url }) => {
       throw new ServiceError('not_found', `There is no page ${url.split('?')[0]}.`)

@@ -1,6 +1,7 @@
 /** Prints the plan of a month end, as tables. */
 import type { InternalClient } from '../../adapters/rest/client.ts'
 import type { MonthEndPlan } from '../../domain/month-end/plan.ts'
+import { changeWords, PLAN_TITLES } from '../../domain/month-end/words.ts'
 import { amount, money } from '../../domain/quantity.ts'
 import { toMB } from '../../domain/units.ts'
 import { CommandFailure } from '../failures.ts'
@@ -54,21 +55,21 @@ function planLines(plan: MonthEndPlan): string[] {
       inTable(['pool', 'used MB', 'capacity MB', 'over MB', 'next MB', 'charges'], poolRow(currency)),
     ),
     ...listLines(
-      'Adjustments of closed cycles',
+      PLAN_TITLES.adjustments,
       adjustments,
       inTable(['cycle', 'lines', 'charges'], (row) => [row.cycle, row.lines, amount(row.totalMicro, currency)]),
     ),
     ...listLines(
-      'Changes',
+      PLAN_TITLES.changes,
       changes,
-      inTable(['SIM', 'ICCID', 'change'], (row) => [String(row.simId), row.iccid, changeText(row)]),
+      inTable(['SIM', 'ICCID', 'change'], (row) => [String(row.simId), row.iccid, changeWords(row)]),
     ),
     ...listLines(
-      'Would fail, and stay queued',
+      PLAN_TITLES.conflicts,
       conflicts,
       inTable(['SIM', 'code', 'why'], ({ simId, code, detail }) => [String(simId), code, detail]),
     ),
-    ...listLines('SIMs that come back', renewals, (rows) => [rows.join(', ')]),
+    ...listLines(PLAN_TITLES.renewals, renewals, (rows) => [rows.join(', ')]),
   ]
 }
 
@@ -82,13 +83,6 @@ const poolRow =
     megabytes(row.nextLimitBytes),
     amount(row.totalMicro, currency),
   ]
-
-const changeText = ({ unassign, poolId, tariffId }: MonthEndPlan['changes']['first'][number]): string =>
-  unassign
-    ? 'unassign'
-    : [...(poolId === null ? [] : [`to pool ${poolId}`]), ...(tariffId === null ? [] : [`tariff ${tariffId}`])].join(
-        ', ',
-      )
 
 /**
  * Prints the plan of a cycle's month end.

@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { html } from 'hono/html'
 import { type TSchema, Type } from 'typebox'
 import { type FetchResult, idempotent } from '../../adapters/rest/client.ts'
+import { CycleParams } from '../../api/http/params.ts'
 import { asServiceError } from '../../api/http/problems.ts'
 import { ERRORS, ServiceError } from '../../domain/errors.ts'
 import { quote } from '../../domain/quote.ts'
@@ -55,6 +56,8 @@ export const OBJECT_PATHS = {
   bulk: objectPath(Type.String({ format: 'uuid', description: 'Bulk run' })),
   decisions: objectPath(Id('Decision')),
   enforcement: TENANT,
+  month: objectPath(CycleParams.properties.key),
+  'month/schedule': TENANT,
   'my/settings': TENANT,
   orders: objectPath(Id('Order')),
   pools: objectPath(Id('Pool')),
@@ -73,8 +76,10 @@ export interface ObjectParams<I extends ObjectId = number> extends TenantParams 
 
 /** An act on an object of type S, with an id of type I. Its sending answers an A. */
 export interface Act<S, I extends ObjectId = number, A = unknown> {
-  /** The form is at the act's name, below the object's page. */
+  /** The form is at the act's name, below the object's path. */
   readonly noun: keyof typeof OBJECT_PATHS
+  /** The object's page, below the tenant's, if it has another path. */
+  readonly page?: string
   readonly name: string
   /** It is about no single object of the noun, or makes one: the form is below their list. */
   readonly isOfAll?: true
@@ -143,7 +148,7 @@ export function actRoutes<S, I extends ObjectId, A>(
       const object = await act.read(calls, named.id, body, tenant.id)
       const send = async () => {
         const answer = await mustAnswer(act.send(calls, object, body, idempotent(body.key)))
-        const next = act.next === undefined ? objectUrl(act, named) : `/t/${tenant.id}/${act.next(answer)}`
+        const next = act.next === undefined ? pathsOf(act, named).back : `/t/${tenant.id}/${act.next(answer)}`
         return `${next}?done=${act.name}`
       }
       return answerForm(request, reply, send, async (typed, fault) =>
@@ -181,13 +186,14 @@ export async function answerForm(
 const sentAgain = (body: Sent, { code }: ServiceError): Sent =>
   code === 'idempotency_key_reused' ? { ...body, key: randomUUID() } : body
 
-const objectUrl = ({ noun }: Pick<Act<never>, 'noun'>, { tenant, id }: ObjectParams<ObjectId>): string =>
-  `/t/${encodeURIComponent(tenant)}/${noun}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`
-
 /** The object's page, and its form's. */
-function pathsOf(act: Pick<Act<never>, 'noun' | 'name'>, params: ObjectParams<ObjectId>): FormPaths {
-  const back = objectUrl(act, params)
-  return { back, action: `${back}/${act.name}` }
+function pathsOf(
+  { noun, name, page }: Pick<Act<never>, 'noun' | 'name' | 'page'>,
+  { tenant, id }: ObjectParams<ObjectId>,
+): FormPaths {
+  const above = `/t/${encodeURIComponent(tenant)}`
+  const path = `${above}/${noun}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`
+  return { back: page === undefined ? path : `${above}/${page}`, action: `${path}/${name}` }
 }
 
 /** The refusal in words. The interface speaks of a key and a version that a person has not seen. */

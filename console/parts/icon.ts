@@ -38,6 +38,7 @@ const NAMES = {
   enforcement: 'shield',
   settings: 'settings-2',
   month: 'receipt-text',
+  monthEnd: 'calendar-check',
   statement: 'calendar',
   download: 'download',
   add: 'plus',

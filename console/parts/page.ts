@@ -133,6 +133,7 @@ const GROUPS: readonly Group[] = [
   {
     name: 'Costs',
     pages: [
+      { path: 'month', name: 'Month end', icon: 'monthEnd', isFor: OPERATORS },
       { path: 'my', name: 'My month', icon: 'month', isFor: [...KEYS, ...CONTACTS] },
       { path: 'tariffs', name: 'Tariffs', icon: 'tariff', isFor: KEYS },
       { path: 'my/alerts', name: 'Alerts', icon: 'bell', isFor: CONTACTS },

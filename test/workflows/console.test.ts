@@ -6,7 +6,8 @@ import type { SuspendOnOverageInput } from '../../domain/temporal/suspend-on-ove
 import { hasChromium, signIn, useChromium } from '../api/console/chromium.ts'
 import { type Browser, fieldIn, linksIn, OWN, useConsole } from '../api/console/form-browser.ts'
 import { faultsOf } from '../api/console/page-faults.ts'
-import { aPool, aSim, useHarness } from '../api/harness.ts'
+import { anActiveSim, aPool, aSim, useHarness } from '../api/harness.ts'
+import { recordUsage } from '../service/record-usage.ts'
 import { soon } from '../setup/soon.ts'
 import { useTemporal } from './development-server.ts'
 import { startHarness, useModel } from './harness.ts'
@@ -58,7 +59,9 @@ function useWorkflowPages(workflowClient: WorkflowClient) {
 
 describe('the pages of workflows, with a worker,', async () => {
   const door = await useTemporal()
-  const { harness, pathOf, page, list, get, post, find, until, act, actsOn } = useWorkflowPages(door.workflowClient)
+  const { harness, pathOf, look, page, list, get, post, find, until, act, actsOn } = useWorkflowPages(
+    door.workflowClient,
+  )
   const workers = useModel(() => startHarness(door.address, door.namespace))
   let poolId: number
   beforeAll(async () => {
@@ -279,6 +282,53 @@ describe('the pages of workflows, with a worker,', async () => {
     await door.workflowClient.cancel(id)
   })
 
+  test('are led to by the month end that a person starts, which its cycle then names', async () => {
+    const { id: simId } = await anActiveSim(harness, harness.tenant)
+    const at = '2026-10-05T00:00:00Z'
+    await recordUsage(harness.store, harness.tenant.id, [{ recordId: 'october', simId, at, smsCount: 1 }])
+    workers.model.sims.clear()
+    workers.model.cycles = [{ key: '2026-10', endsAt: '2026-11-01T00:00:00Z', closedAt: null }]
+    const path = `/t/${harness.tenant.id}/month/2026-10`
+    const id = monthEndId(harness.tenant.id, '2026-10')
+    expect(panelIn(await look(path), 'workflow')).toContain('None has begun')
+
+    const form = { key: fieldIn(await look(`${path}/start`), 'key') }
+    const sent = [await post(`${path}/start`, form), await post(`${path}/start`, form)]
+    expect(sent.map(({ status, headers }) => [status, headers['location']])).toEqual(
+      Array(2).fill([303, pathOf(id, '?done=start')]),
+    )
+    expect((await get(pathOf(id, '?done=start'), OWN)).body).toContain('It has begun: its steps are here.')
+    const body = await soon(async () => {
+      const found = await look(path)
+      expect(linksIn(panelIn(found, 'workflow'))).toEqual([pathOf(id)])
+      return found
+    })
+    expect(linksIn(body)).not.toContain(`${path}/start`)
+    expect(await look(`${path}/start`)).toMatch(/It runs already|It has run: the page of its workflow/)
+    expect(linksIn(await page(id))).toContain(path)
+  })
+
+  test('are started by a Schedule that is paused and resumed', async () => {
+    await door.workflowClient.ensureSchedule({ tenantId: harness.tenant.id, billingCycle: 'P1M' })
+    const path = `/t/${harness.tenant.id}/month`
+    const switchTo = async (name: string) => {
+      const { body } = await get(`${path}/schedule/${name}`)
+      return post(`${path}/schedule/${name}`, { key: fieldIn(body, 'key') })
+    }
+    expect(panelIn(await look(path), 'schedule')).toMatch(/<dt>Next<\/dt><dd><time/)
+
+    const paused = await switchTo('pause')
+    expect([paused.status, paused.headers['location']]).toEqual([303, `${path}?done=pause`])
+    const body = (await get(`${path}?done=pause`, OWN)).body
+    expect(body).toContain('It is paused: no month end starts by itself.')
+    expect(panelIn(body, 'schedule')).toContain('None: it is paused')
+    expect(linksIn(panelIn(body, 'schedule'))).toEqual([`${path}/schedule/resume`])
+    expect(await look(`${path}/schedule/pause`)).toContain('It is paused already.')
+
+    expect((await switchTo('resume')).status).toBe(303)
+    expect(linksIn(panelIn(await look(path), 'schedule'))).toEqual([`${path}/schedule/pause`])
+  })
+
   describe.runIf(await hasChromium(SUITE))('in Chromium', () => {
     const shown = useChromium(harness, { workflowClient: door.workflowClient })
 
@@ -299,6 +349,9 @@ describe('the pages of workflows, with a worker,', async () => {
       const faults: string[] = []
       const acts = [pathOf(failed, '/retry'), pathOf(suspended, '/keep-suspended')]
       for (const path of [
+        `/t/${harness.tenant.id}/month`,
+        `/t/${harness.tenant.id}/month/2026-10`,
+        `/t/${harness.tenant.id}/month/schedule/pause`,
         `/t/${harness.tenant.id}/workflows`,
         pathOf(failed),
         pathOf(suspended),

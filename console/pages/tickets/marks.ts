@@ -5,6 +5,7 @@ import type { Cause, TicketDetail } from '../../../domain/tickets/ticket.ts'
 import type { Html } from '../../parts/html.ts'
 import { type IconName, icon } from '../../parts/icon.ts'
 import { ahead, often } from '../../parts/marks.ts'
+import { cycleLink } from '../month/marks.ts'
 import { workflowLink } from '../workflows/marks.ts'
 
 /** Icons and tones. */
@@ -42,7 +43,7 @@ export function causeWords(tenantId: string, cause: Cause): Html | string {
     case 'workflow':
       return html`workflow ${workflowLink(tenantId, cause.workflowId)}`
     case 'month-end':
-      return html`the month end of <bdi>${cause.cycle}</bdi>`
+      return html`the month end of ${cycleLink(tenantId, cause.cycle)}`
   }
 }
 

@@ -4,6 +4,7 @@ import { actRoutes, Done, doneNotice, OBJECT_PATHS, type ObjectParams } from '..
 import { sendPage } from '../../parts/page.ts'
 import { callsFor, type TenantParams } from '../../tenant.ts'
 import { UNDO } from '../enforcement/acts.ts'
+import { START } from '../month/acts.ts'
 import { WORKFLOW_ACTS } from './acts.ts'
 import { WorkflowsQuery, workflowsPage } from './list.ts'
 import { typeWords } from './marks.ts'
@@ -28,7 +29,7 @@ export function workflowRoutes(app: FastifyInstance, doors: Doors, clock: () => 
       const { id } = request.params
       const main = await workflowPage(calls, tenant, id, {
         now: clock(),
-        said: doneNotice(request, [...WORKFLOW_ACTS, UNDO]),
+        said: doneNotice(request, [...WORKFLOW_ACTS, UNDO, START]),
       })
       return sendPage(reply, { title: typeWords(id), main, tenant, current: 'workflows' })
     },

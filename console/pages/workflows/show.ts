@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import { linkIn } from '../../../adapters/rest/client.ts'
 import { count, duration, plainNumber } from '../../../domain/quantity.ts'
 import { parseWorkflowId } from '../../../domain/temporal/ids.ts'
-import { failuresOf, isRetrying, progressOf, viewOf } from '../../../domain/workflows/run-view.ts'
+import { failuresOf, isRetrying, type Progress, progressOf, viewOf } from '../../../domain/workflows/run-view.ts'
 import type { WorkflowInfo } from '../../../domain/workflows/workflow.ts'
 import { dataOf, mustAnswer, tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
@@ -12,6 +12,7 @@ import type { Html } from '../../parts/html.ts'
 import { linkTo } from '../../parts/list.ts'
 import { ago, ahead, facts, line, meter, panel, panelOf } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
+import { cycleLink } from '../month/marks.ts'
 import { readSimNamed } from '../sims/sim-act.ts'
 import { actsOn } from './acts.ts'
 import { faultWords, fieldsOf, linked, nameWords } from './fields.ts'
@@ -40,7 +41,7 @@ export async function workflowPage(
   const path = `/t/${tenantId}/workflows`
   return html`<div class="head">
 <div>
-<p class="crumbs"><a href="${path}">Workflows</a> / <a href="${path}?type=${run.type}">of this type</a>${parts !== undefined && 'cycleKey' in parts ? html` / <a href="${linkTo(path, { cycle: parts.cycleKey })}">of this cycle</a>` : ''}</p>
+<p class="crumbs"><a href="${path}">Workflows</a> / <a href="${path}?type=${run.type}">of this type</a>${parts !== undefined && 'cycleKey' in parts ? html` / <a href="${linkTo(path, { cycle: parts.cycleKey })}">of this cycle</a>` : ''}${parts?.type === 'month-end-reprovision' ? html` / ${cycleLink(tenantId, parts.cycleKey, 'its cycle')}` : ''}</p>
 <h1>${typeWords(workflowId)} ${runBadge(run, known !== undefined && isRetrying(known))}</h1>
 <p class="lead">${objectsOf(workflowId, name)}. ${isRunning ? waitWords(tenantId, run, now) : endWords(run, now)}</p>
 </div>
@@ -109,17 +110,30 @@ const endWords = ({ status, startedAt, closedAt, ...run }: WorkflowInfo, now: nu
   return html`${STATUSES[status][2]} ${ago(closedAt, now)}, after ${took}.${words === '' ? '' : ` ${words}.`}`
 }
 
-/** SIMs that have ended, and failed, in each step that counts. */
+interface Step extends Pick<Progress, 'ended' | 'failed' | 'total'> {
+  readonly name: string
+}
+
+/** SIMs that have ended, and failed, in a step that counts. @param more rows below */
+export function progressRow(
+  { name, ended, failed, total }: Step,
+  more: readonly (readonly [string, Html | string])[] = [],
+): Html {
+  const words = `${count(ended)} of ${count(total)}`
+  const failures = failed === 0 ? '' : html`, <span class="critical">${count(failed)} failed</span>`
+  return html`<div class="inset">${meter(ended, total, `${name}: ${words}`)}</div>
+${facts([[name, html`${words}${failures}`], ...more])}`
+}
+
 const progressList = (state: unknown, now: number): Html[] =>
-  progressOf(state).map(({ step, ended, failed, total, ratePerSecond, estimatedEndAt }) => {
-    const [name, words] = [step === null ? 'SIMs' : nameWords(step), `${count(ended)} of ${count(total)}`]
-    return html`<div class="inset">${meter(ended, total, `${name}: ${words}`)}</div>
-${facts([
-  [name, html`${words}${failed === 0 ? '' : html`, <span class="critical">${count(failed)} failed</span>`}`],
-  ...(ratePerSecond === 0 || ended === total ? [] : [['Pace', `${plainNumber(ratePerSecond)} a second`] as const]),
-  ...(estimatedEndAt === null ? [] : [['Ends', ahead(estimatedEndAt, now)] as const]),
-])}`
-  })
+  progressOf(state).map(({ step, ratePerSecond, estimatedEndAt, ...counts }) =>
+    progressRow({ name: step === null ? 'SIMs' : nameWords(step), ...counts }, [
+      ...(ratePerSecond === 0 || counts.ended === counts.total
+        ? []
+        : [['Pace', `${plainNumber(ratePerSecond)} a second`] as const]),
+      ...(estimatedEndAt === null ? [] : [['Ends', ahead(estimatedEndAt, now)] as const]),
+    ]),
+  )
 
 function stepList(tenantId: string, { state }: WorkflowInfo, now: number): Html {
   const view = viewOf(state)

@@ -40,7 +40,14 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     await recordUsage(harness.store, harness.tenant.id, [
       { recordId: 'c', simId: id, at: '2026-10-20T00:00:00Z', smsCount: 9 },
     ])
+    await harness.tenant.inside('GET', '/internal/cycles/2026-10/plan')
+    await recordUsage(harness.store, harness.tenant.id, [
+      { recordId: 'd', simId: id, at: '2026-10-21T00:00:00Z', smsCount: 90, bytesUp: 1_234_567_890 },
+    ])
+    await recordUsage(harness.store, harness.tenant.id, [{ recordId: 'e', simId: id, at: '2026-09-21T00:00:00Z' }])
     await harness.tenant.inside('POST', '/internal/cycles/2026-10/close')
+    const leaving = await anActiveSim(harness, harness.tenant, { poolId })
+    await harness.tenant.ask('POST', `/api/sims/${leaving.id}/queue-unprovision`)
     const tenant = `/t/${harness.tenant.id}`
     simPath = `${tenant}/sims/${id}`
     poolPath = `${tenant}/pools/${poolId}`
@@ -306,6 +313,19 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     await signIn(page, harness.operatorKey)
     const faults: string[] = []
     for (const path of orderPaths) {
+      await page.goto(`${shown.url}${path}`)
+      faults.push(...(await faultsOf(page)))
+    }
+
+    expect({ faults, said }).toEqual({ faults: [], said: [] })
+  })
+
+  test.each(SCREENS)('shows billing cycles, their plans and statements: %s', async (_, shownAs) => {
+    const { page, said } = await openPage(shownAs)
+    await signIn(page, harness.operatorKey)
+    const faults: string[] = []
+    const below = ['', '/2026-11', '/2026-10', '/2026-09', '/2026-09/start', '/2026-09/retry?kind=return']
+    for (const path of [`/t/${harness.other.id}/month`, ...below.map((one) => `/t/${harness.tenant.id}/month${one}`)]) {
       await page.goto(`${shown.url}${path}`)
       faults.push(...(await faultsOf(page)))
     }

@@ -99,6 +99,7 @@ beforeAll(async () => {
     decisions: (await tenant.inside('POST', '/internal/enforcement/permits', permits)).body.holdId,
     tickets: (await tenant.ask('POST', '/api/tickets/refresh', { simId: sim.id })).body.id,
     bulk: (await tenant.inside('POST', '/internal/bulk-tickets', { type: 'refresh', sims: { ids: [sim.id] } })).body.id,
+    month: '2026-11',
     workflows: encodeURIComponent(suspendOnOverageId(tenant.id, sim.id, '2026-11')),
     rules: 'sim-overage',
     versions: version,
@@ -130,14 +131,15 @@ const form = () => ({
   type: '1',
   quantity: '1',
   tariff: '1',
+  kind: 'move',
 })
 
 type Ask = (browser: Browser, url: string) => Promise<{ status: number }>
 const get: Ask = (browser, url) => browser.get(url)
 const send: Ask = (browser, url) => browser.post(url, form())
 
-/** Temporal has the workflows, and is away here: test/workflows/console.test.ts shows their pages. */
-const isHere = ({ path }: Route) => !path.includes('/workflows/:id')
+/** Temporal has the workflows and Schedules, and is away here: test/workflows/console.test.ts shows their pages. */
+const isHere = ({ path }: Route) => !path.includes('/workflows/:id') && !path.includes('/month/schedule/')
 
 /** The status of each page, by its path. */
 async function statusesOf(some: readonly Route[], caller: string, ask: Ask, tenant = harness.tenant) {
@@ -191,7 +193,7 @@ test.each(['read', 'write', 'admin', 'billing'])(
 test.each([
   ['read', 6],
   ['billing', 4],
-  ['operator', 14],
+  ['operator', 15],
 ] as const)('the navigation of a key %s has the pages that are shown to it', async (caller, most) => {
   const browser = browsers[caller] ?? pages.open()
   const { body } = await browser.get(`/t/${harness.tenant.id}/my`)

@@ -25,7 +25,7 @@ const AROUND =
   /^(\W|kept|patient)*(begin|commit|start transaction|select (set_config|pg_backend_pid))|secret_hash as|select 1 from tenants/
 
 /** The pages of a SIM and a pool explain all their rules, which takes 13. The first look at a month adds its cost up. */
-const MOST_STATEMENTS: Readonly<Record<string, number>> = { SIM: 40, Pool: 35, Month: 35, Closed: 35 }
+const MOST_STATEMENTS: Readonly<Record<string, number>> = { SIM: 40, Pool: 35, Month: 35, Closed: 35, Plan: 35 }
 
 /** Suspends a SIM in the name of a rule. */
 async function suspend(rule: string, simId: number): Promise<void> {
@@ -105,6 +105,13 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
       Tariffs: `${path}/tariffs`,
     })
     Object.assign(paths, { Month: `${path}/my`, Closed: `${path}/my?cycle=2026-10` })
+    const month = `${path}/month`
+    Object.assign(paths, {
+      Cycles: month,
+      Plan: `${month}/2026-11`,
+      Stated: `${month}/2026-10`,
+      End: `${month}/2026-11/start`,
+    })
     Object.assign(paths, {
       Statements: `${path}/my/statements`,
       Mails: `${path}/my/settings`,
@@ -177,6 +184,10 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
     'Compared',
     'Replay',
     'Shadow',
+    'Cycles',
+    'Plan',
+    'Stated',
+    'End',
   ])('%s', async (name) => {
     const browser = await pages.signedIn(harness.operatorKey)
     const spies = [harness.outside, harness.inside].map((listener) => vi.spyOn(listener, 'inject'))
