@@ -27,7 +27,8 @@ interface StepWords extends Pick<Act<Order>, 'label' | 'icon' | 'tone' | 'done'>
 
 const LASTING = 'Not at all: its SIMs are in the estate.'
 const AGAIN = 'By another order, at the price of that time.'
-const joining = ({ quantity }: Order) => `${counted(quantity, 'SIM')} in the estate, Unprovisioned: all, or none.`
+const joining = ({ quantity }: Order) =>
+  `The estate has ${counted(quantity, 'new SIM')}, Unprovisioned. One wrong ICCID: it has none of them.`
 
 const STEP_WORDS: Readonly<Record<OrderStep, StepWords>> = {
   process: {

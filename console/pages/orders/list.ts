@@ -3,14 +3,14 @@ import { html } from 'hono/html'
 import { type Static, Type } from 'typebox'
 import { labelOf, OrderType } from '../../../domain/codes.ts'
 import { ORDER_STATUSES, Order, OrderQuery } from '../../../domain/orders/order.ts'
-import { counted } from '../../../domain/quantity.ts'
+import { counted, price } from '../../../domain/quantity.ts'
 import { dataOf, mustAnswer, tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import { actLinks } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import { ANY, choices, isUnfiltered, nextCursor, pager } from '../../parts/list.ts'
 import { ago, facts, panel } from '../../parts/marks.ts'
-import { readWritePrice } from '../../prices.ts'
+import { readCurrency } from '../../prices.ts'
 import { orderBadge, orderWords } from './marks.ts'
 import { CHANGE_PRICES, NEW_ORDER } from './new.ts'
 
@@ -28,22 +28,22 @@ export async function ordersPage(
   { now, said }: { readonly now: number; readonly said: Html | '' },
 ): Promise<Html> {
   const listing = calls.outside.GET('/api/orders', { params: { query: { ...query, pageSize: MOST_ROWS } } })
-  const [{ data, pagination }, prices, own, write] = await Promise.all([
+  const [{ data, pagination }, prices, own, currency] = await Promise.all([
     mustAnswer(listing),
     mustAnswer(calls.outside.GET('/api/orders/pricing')),
     tryAnswer(calls.inside.GET('/internal/order-prices')),
-    readWritePrice(calls),
+    readCurrency(calls),
   ])
   const row = (order: Order) => html`<tr id="order-${order.id}">
 <th scope="row"><a href="${path}/${order.id}">Order ${order.id}</a><small>${orderWords(order)}</small></th>
 <td>${orderBadge(order)}</td>
-<td class="number">${write(order.total)}</td>
+<td class="number">${price(order.total, currency)}</td>
 <td class="wide">${ago(order.date, now)}</td>
 </tr>`
   const ownTypes = dataOf(own)?.prices.map(({ type }) => type)
-  const priceRows = prices.map(({ type, price }) => {
+  const priceRows = prices.map(({ type, price: units }) => {
     const owner = ownTypes === undefined ? '' : ownTypes.includes(type) ? ", the tenant's own" : ", the platform's"
-    return [labelOf(OrderType, type), `${write(price)}${owner}`] as const
+    return [labelOf(OrderType, type), `${price(units, currency)}${owner}`] as const
   })
   return html`<div class="head"><h1>Orders</h1>
 ${actLinks(path, [NEW_ORDER])}

@@ -1,14 +1,14 @@
 /** The page of an order: price, payment, delivery, and its SIMs. */
 import { html } from 'hono/html'
 import { ADDRESS_FIELDS, type Order } from '../../../domain/orders/order.ts'
-import { counted } from '../../../domain/quantity.ts'
+import { counted, price } from '../../../domain/quantity.ts'
 import { dataOf, tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import { actLinks } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import { nextPage } from '../../parts/list.ts'
 import { facts, grouped, instantMark, line, notice, panel, panelOf } from '../../parts/marks.ts'
-import { readWritePrice } from '../../prices.ts'
+import { readCurrency } from '../../prices.ts'
 import { actsOn, askDetail, paymentOf } from './acts.ts'
 import { ADDRESS_WORDS, orderBadge, orderWords } from './marks.ts'
 
@@ -22,10 +22,10 @@ export async function orderPage(
   { page, said }: { readonly page: number; readonly said: Html | '' },
 ): Promise<Html> {
   const params = { path: { orderId: order.id }, query: { page, pageSize: MOST_SIMS } }
-  const [detail, sims, write] = await Promise.all([
+  const [detail, sims, currency] = await Promise.all([
     tryAnswer(askDetail(calls, order.id)),
     tryAnswer(calls.inside.GET('/internal/orders/{orderId}/sims', { params })),
-    readWritePrice(calls),
+    readCurrency(calls),
   ])
   const path = `${tenant}/orders/${order.id}`
   const reason = dataOf(detail)?.failureReason ?? null
@@ -38,7 +38,7 @@ export async function orderPage(
 <div>
 <p class="crumbs"><a href="${tenant}/orders">Orders</a></p>
 <h1>Order ${order.id} ${orderBadge(order)}</h1>
-<p class="lead">${orderWords(order)}, ${write(order.total)}</p>
+<p class="lead">${orderWords(order)}, ${price(order.total, currency)}</p>
 </div>
 ${actLinks(path, actsOn(order, detail !== null))}
 </div>
@@ -61,8 +61,8 @@ ${panel(
   { title: 'Order', id: 'order' },
   facts([
     ['Placed', instantMark(order.date)],
-    ['Price', `${write(order.unitPrice)} each`],
-    ['Total', write(order.total)],
+    ['Price', `${price(order.unitPrice, currency)} each`],
+    ['Total', price(order.total, currency)],
     ...paymentOf(order),
     ...known.flatMap(([name, value]) => (value === null ? [] : [[name, html`<bdi>${value}</bdi>`] as const])),
   ]),

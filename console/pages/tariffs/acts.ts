@@ -6,7 +6,7 @@ import type { Tariff } from '../../../domain/tariffs/tariff.ts'
 import { mustAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import { type Act, numberField, readNumber } from '../../parts/form.ts'
-import { PRICE } from '../../prices.ts'
+import { PRICE, readCurrency } from '../../prices.ts'
 
 const FEES = {
   simMonthlyFee: 'A month of a SIM',
@@ -34,7 +34,7 @@ const CODES = Object.values(TariffType)
 /** @throws ServiceError `forbidden` */
 const readOwn = ({ inside }: Calls): Promise<Tariff[]> => mustAnswer(inside.GET('/internal/tariffs'))
 
-export const NEW_TARIFF: Act<TariffType, undefined> = {
+export const NEW_TARIFF: Act<{ readonly type: TariffType; readonly currency: string }, undefined> = {
   noun: 'tariffs',
   name: 'new',
   label: 'New tariff',
@@ -42,10 +42,10 @@ export const NEW_TARIFF: Act<TariffType, undefined> = {
   tone: 'first',
   read: async (calls, _, { type }) => {
     // Who may not read them may not make one either.
-    await readOwn(calls)
-    return CODES.find((one) => String(one) === type) ?? TariffType.Standard
+    const [currency] = await Promise.all([readCurrency(calls), readOwn(calls)])
+    return { type: CODES.find((one) => String(one) === type) ?? TariffType.Standard, currency }
   },
-  confirm: (type) => ({
+  confirm: ({ type, currency }) => ({
     of: 'Tariffs',
     question: `Make a ${labelOf(TariffType, type)} tariff?`,
     button: 'Make it',
@@ -55,6 +55,7 @@ export const NEW_TARIFF: Act<TariffType, undefined> = {
         'Other types',
         html`${CODES.filter((one) => one !== type).map((one) => html`<a href="new?type=${one}">${labelOf(TariffType, one)}</a> `)}`,
       ],
+      ['Fees', `In ${currency}.`],
       ['Then', 'It can be assigned to SIMs and pools of this tenant. Its terms never change.'],
       ['Taken back', html`By <em>Withdraw</em>, in the list.`],
     ],
@@ -63,7 +64,7 @@ export const NEW_TARIFF: Act<TariffType, undefined> = {
 <label>Description <input name="description" value="${typed['description'] ?? ''}" maxlength="1000"></label>
 ${Object.entries(TYPES[type].fields).map(([name, label]) => numberField({ name, label, ...PRICE }, typed))}`,
   }),
-  send: async ({ inside }, type, typed, params) => {
+  send: async ({ inside }, { type }, typed, params) => {
     const { terms, fields } = TYPES[type]
     const values = Object.keys(fields).map((name) => [name, readNumber(typed, name, PRICE)])
     const named = { displayName: typed['name'] ?? '', description: typed['description'] ?? '', type }

@@ -2,7 +2,7 @@
 import { html } from 'hono/html'
 import { labelOf, TariffType } from '../../../domain/codes.ts'
 import { toPage } from '../../../domain/page.ts'
-import { counted, megabytes } from '../../../domain/quantity.ts'
+import { counted, megabytes, price } from '../../../domain/quantity.ts'
 import type { Tariff } from '../../../domain/tariffs/tariff.ts'
 import { MB } from '../../../domain/units.ts'
 import { dataOf, mustAnswer, tryAnswer } from '../../answers.ts'
@@ -10,17 +10,17 @@ import type { Calls } from '../../calls.ts'
 import { actLinks } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import { nextPage } from '../../parts/list.ts'
-import { readWritePrice, type WritePrice } from '../../prices.ts'
+import { readCurrency } from '../../prices.ts'
 import { NEW_TARIFF, OFFER, offerWords } from './acts.ts'
 
 const MOST_ROWS = 50
 
 /** @param path of the list @param said notice of an act just before */
 export async function tariffsPage(calls: Calls, path: string, page: number, said: Html | ''): Promise<Html> {
-  const [found, own, write] = await Promise.all([
+  const [found, own, currency] = await Promise.all([
     mustAnswer(calls.outside.GET('/api/tariffs')),
     tryAnswer(calls.inside.GET('/internal/tariffs')),
-    readWritePrice(calls),
+    readCurrency(calls),
   ])
   const ownIds = dataOf(own)?.map(({ id }) => id)
   const ownerOf = (tariff: Tariff) =>
@@ -31,7 +31,7 @@ export async function tariffsPage(calls: Calls, path: string, page: number, said
   const shown = all.slice((page - 1) * MOST_ROWS, page * MOST_ROWS)
   const row = (tariff: Tariff) => html`<tr id="tariff-${tariff.id}">
 <th scope="row"><bdi>${tariff.displayName}</bdi><small>${labelOf(TariffType, tariff.type)}</small><small><bdi>${tariff.description}</bdi></small></th>
-${termCells(tariff, write)}
+${termCells(tariff, currency)}
 <td><span class="badge ${tariff.isActive ? 'good' : 'quiet'}">${tariff.isActive ? 'Offered' : 'Withdrawn'}</span>${ownIds === undefined ? '' : ownerOf(tariff)}</td>
 </tr>`
   return html`<div class="head"><div><h1>Tariffs</h1>
@@ -53,16 +53,13 @@ ${nextPage(path, {}, toPage({ page, pageSize: MOST_ROWS }, all.length, shown).pa
 }
 
 /** The data, and the fees: of a month, of a GB of overage, of an SMS and a minute of voice. */
-function termCells(
-  { standardTariff, dynamicPoolTariff, fixedPoolTariff: fixed }: Tariff,
-  write: WritePrice,
-): Html | '' {
+function termCells({ standardTariff, dynamicPoolTariff, fixedPoolTariff: fixed }: Tariff, currency: string): Html | '' {
   const perSim = standardTariff ?? dynamicPoolTariff
   const terms = perSim ?? fixed
   if (terms === null) return ''
   const bytes = perSim?.baseTariffBytes ?? fixed?.fixedCapacityBytes ?? 0
   return html`<td class="number">${megabytes(bytes / MB)}<small>${fixed === null ? 'a SIM' : 'a pool'}</small></td>
-<td class="wide number">${write(terms.simMonthlyFee)}<small>a SIM</small>${fixed === null ? '' : html`<small>${write(fixed.fixedBucketCost)} a pool</small>`}</td>
-<td class="wide number">${write(terms.overageFeePerGb)}</td>
-<td class="wide number">${write(terms.smsFee)}<small>${write(terms.voiceFee)} a minute of voice</small></td>`
+<td class="wide number">${price(terms.simMonthlyFee, currency)}<small>a SIM</small>${fixed === null ? '' : html`<small>${price(fixed.fixedBucketCost, currency)} a pool</small>`}</td>
+<td class="wide number">${price(terms.overageFeePerGb, currency)}</td>
+<td class="wide number">${price(terms.smsFee, currency)}<small>${price(terms.voiceFee, currency)} a minute of voice</small></td>`
 }

@@ -305,6 +305,7 @@ describe('the prices of new orders', () => {
     expect(stale.status).toBe(412)
     expect(textOf(stale.body)).toContain('It has changed in the meantime.')
     expect(fieldIn(stale.body, 'seen')).toBe('1:7')
+    expect(textOf(stale.body)).toContain('Own prices Physical SIM, EUR 7.00 each')
     for (const price of ['much', '-1', '0.0000001', '1e9'])
       expect((await sendTwice(url, { 'price-1': price })).statuses).toEqual([400, 400])
     expect(await own(tenant)).toEqual(theirs)

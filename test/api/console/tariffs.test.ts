@@ -73,7 +73,7 @@ test('names of tariffs are text', async () => {
     const { status } = await harness.tenant.inside('POST', '/internal/tariffs', terms({ displayName }))
     if (status !== 201) continue
     shown += 1
-    expect((await browser.get(path())).body).toContain(`<bdi>${escaped(displayName)}</bdi>`)
+    expect((await browser.get(path())).body).toContain(`<th scope="row"><bdi>${escaped(displayName)}</bdi>`)
   }
   expect(shown).toBeGreaterThan(5)
 })
@@ -106,6 +106,7 @@ test.each([
   const after = await browser.get(String(sent[0]?.headers['location']), OWN)
 
   for (const name of Object.keys({ ...typed, ...own })) expect(body).toContain(`name="${name}"`)
+  expect(textOf(body)).toContain('Fees In EUR.')
   expect(linksIn(body).filter((href) => href?.startsWith('new?'))).toHaveLength(2)
   expect(sent.map(({ status }) => status)).toEqual([303, 303])
   expect(made).toHaveLength(1)
