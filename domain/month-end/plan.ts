@@ -60,7 +60,7 @@ const PlannedAdjustment = strictObject({
   totalMicro: Type.Integer({ description: 'Sum of these lines, in micro-units of the currency; may be below 0' }),
 })
 
-const More = (what: string) => Type.Integer({ description: `${what}: of the statement less of the plan` })
+const More = (what: string) => Type.Integer({ description: `${what}: of the statement, less those of the plan` })
 const MoreMoney = (what: string) => More(`${what}, in micro-units of the currency`)
 const PoolDifference = strictObject({
   poolId: Count('Pool; 0: outside pools'),

@@ -1,8 +1,8 @@
 /** The lists of a plan, and how a statement differs from it. */
 import { html } from 'hono/html'
-import type { Difference, MonthEndPlan } from '../../../domain/month-end/plan.ts'
+import type { Difference, MonthEndPlan, PoolDifference } from '../../../domain/month-end/plan.ts'
 import { changeWords, PLAN_TITLES } from '../../../domain/month-end/words.ts'
-import { amount, count, counted, duration, megabytes } from '../../../domain/quantity.ts'
+import { amount, count, counted, megabytes } from '../../../domain/quantity.ts'
 import { MB } from '../../../domain/units.ts'
 import type { Html } from '../../parts/html.ts'
 import { instantMark, line, panel } from '../../parts/marks.ts'
@@ -72,17 +72,17 @@ function differenceTable({ totals, currency }: MonthEndPlan, difference: Differe
     ['Adjustments', 'adjustmentsMicro', money],
     ['Total', 'totalMicro', money],
   ] as const
+  const differing = parts.filter(([, part]) => difference[part] !== 0)
+  if (differing.length === 0) return html`<p class="empty">Nowhere: its sums are those of the plan.</p>`
   return html`<table>
 <thead><tr><th scope="col">Part</th><th scope="col" class="wide number">Plan</th><th scope="col" class="number">Statement</th><th scope="col" class="number">Difference</th></tr></thead>
 <tbody>
-${parts
-  .filter(([, part]) => difference[part] !== 0)
-  .map(
-    ([name, part, write]) => html`<tr><th scope="row">${name}</th>
+${differing.map(
+  ([name, part, write]) => html`<tr><th scope="row">${name}</th>
 <td class="wide number">${write(totals[part] - difference[part])}</td>
 <td class="number">${write(totals[part])}</td>
 <td class="number">${more(difference[part], write)}</td></tr>`,
-  )}
+)}
 </tbody>
 </table>`
 }
@@ -93,22 +93,18 @@ export function differencePanel(tenantId: string, plan: MonthEndPlan): Html {
   const words = { title: 'Where it differs from the plan', id: 'difference' }
   if (difference === null) return panel(words, html`<p class="empty">Nothing was planned before the close.</p>`)
   const { plannedAt, pools } = difference
-  const of = ({ lines, usageBytes, ...one }: Difference['pools']['first'][number]) =>
-    html`${poolName(tenantId, one)}<small>${lines === 0 ? '' : more(lines, (all) => counted(all, 'line'))} ${usageBytes === 0 ? '' : more(usageBytes, (all) => megabytes(all / MB))}</small>`
+  const row = ({ lines, usageBytes, totalMicro, ...pool }: PoolDifference) =>
+    line(
+      'pool',
+      html`${poolName(tenantId, pool)}<small>${lines === 0 ? '' : more(lines, (all) => counted(all, 'line'))} ${usageBytes === 0 ? '' : more(usageBytes, (all) => megabytes(all / MB))}</small>`,
+      more(totalMicro, (micro) => amount(micro, currency)),
+    )
   const shown = pools.first.slice(0, MOST_LINES)
   return panel(
     words,
     html`<p>The plan is that of ${instantMark(plannedAt)}.</p>
 ${differenceTable(plan, difference)}
-<ul class="log">
-${shown.map((one) =>
-  line(
-    'pool',
-    of(one),
-    more(one.totalMicro, (micro) => amount(micro, currency)),
-  ),
-)}
-</ul>
+${shown.length === 0 ? '' : html`<ul class="log">${shown.map(row)}</ul>`}
 ${pools.count === shown.length ? '' : html`<p>and ${counted(pools.count - shown.length, 'other pool')}</p>`}`,
   )
 }

@@ -44,9 +44,11 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     await recordUsage(harness.store, harness.tenant.id, [
       { recordId: 'd', simId: id, at: '2026-10-21T00:00:00Z', smsCount: 90, bytesUp: 1_234_567_890 },
     ])
-    await recordUsage(harness.store, harness.tenant.id, [{ recordId: 'e', simId: id, at: '2026-09-21T00:00:00Z' }])
+    await recordUsage(harness.store, harness.tenant.id, [
+      { recordId: 'e', simId: id, at: '2026-09-21T00:00:00Z', smsCount: 1 },
+    ])
     await harness.tenant.inside('POST', '/internal/cycles/2026-10/close')
-    const leaving = await anActiveSim(harness, harness.tenant, { poolId })
+    const leaving = await anActiveSim(harness, harness.tenant, { poolId }, { tag: 'l'.repeat(128) })
     await harness.tenant.ask('POST', `/api/sims/${leaving.id}/queue-unprovision`)
     const tenant = `/t/${harness.tenant.id}`
     simPath = `${tenant}/sims/${id}`
