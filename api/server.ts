@@ -38,6 +38,7 @@ import { statusRoutes } from './internal/status.ts'
 import { internalTariffRoutes } from './internal/tariffs/tariffs.ts'
 import { auditRoutes } from './internal/tenants/audit.ts'
 import { keyRoutes } from './internal/tenants/keys.ts'
+import { sessionRoutes } from './internal/tenants/sessions.ts'
 import { internalTenantRoutes } from './internal/tenants/tenants.ts'
 import { bulkTicketRoutes } from './internal/tickets/bulk.ts'
 import { internalTicketRoutes } from './internal/tickets/tickets.ts'
@@ -72,6 +73,7 @@ const PUBLIC: readonly Route<RouteOptions>[][] = [
 const INTERNAL: readonly Route<InternalOptions>[][] = [
   internalTenantRoutes,
   keyRoutes,
+  sessionRoutes,
   internalTariffRoutes,
   internalPoolRoutes,
   internalSimRoutes,

@@ -20,6 +20,8 @@ export interface Calls {
 
 interface CallsOf {
   readonly keyId: string
+  /** Public id of the session that asks. */
+  readonly sessionId?: string | undefined
   /** The tenant that the calls are about, or `@platform`. */
   readonly tenantId: string
   /** The calls have the id of the request that needs them. */
@@ -49,8 +51,8 @@ export const streamInside = (doors: Doors, of: CallsOf, url: string): Promise<Li
 const headersFor = ({ tenantId, requestId }: CallsOf) => ({ 'x-tenant-id': tenantId, 'x-request-id': requestId })
 
 /** Sends a request in the context of the caller. It is awaited there: a request begins with the call of `then`. */
-const injectAs = ({ callers }: Doors, { keyId }: CallsOf, app: App, request: InjectOptions) =>
-  callers.run({ keyId }, async () => await app.inject(request))
+const injectAs = ({ callers }: Doors, { keyId, sessionId }: CallsOf, app: App, request: InjectOptions) =>
+  callers.run({ keyId, sessionId }, async () => await app.inject(request))
 
 async function fetchBy(
   request: Request,

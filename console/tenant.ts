@@ -22,8 +22,8 @@ export interface TenantCalls {
 
 /** Calls about the tenant in the path. @throws ServiceError `tenant_not_found`, `forbidden` */
 export async function callsFor(request: FastifyRequest<{ Params: TenantParams }>, doors: Doors): Promise<TenantCalls> {
-  const { keyId, id: requestId } = request
-  const calls = callsOf(doors, { keyId, tenantId: request.params.tenant, requestId })
+  const { keyId, session, id: requestId } = request
+  const calls = callsOf(doors, { keyId, sessionId: session?.id, tenantId: request.params.tenant, requestId })
   const tenant = await mustAnswer(calls.outside.GET('/api/tenant'))
   request.pageTenant = tenant
   return { calls, tenant }

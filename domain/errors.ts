@@ -43,6 +43,7 @@ export const ERRORS = {
   event_not_found: notFound('Event', 'Check the id. Events of other tenants are not visible.'),
   order_not_found: notFound('Order', 'Check the id. Orders of other tenants are not visible.'),
   key_not_found: notFound('API key', 'Check the id. `GET /internal/keys` lists the keys.'),
+  session_not_found: notFound('Session', 'Nothing, if it has ended. `GET /internal/sessions` lists those that go on.'),
   usage_delivery_not_found: notFound(
     'Usage delivery',
     'Check the id. `GET /internal/usage-deliveries` lists the deliveries.',

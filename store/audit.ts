@@ -32,6 +32,19 @@ export const noteCreated = (
   made: readonly { readonly id: number | string; readonly after: object }[],
 ): Promise<void> => insertEntries(tx, tx.tenantId, subject, made)
 
+/** Records the end of many things, in one statement. Does nothing without a caller. */
+export const noteGone = (
+  tx: PlatformTx,
+  { subject, tenantId = null }: Pick<Change, 'subject' | 'tenantId'>,
+  gone: readonly { readonly id: number | string; readonly before: object }[],
+): Promise<void> =>
+  insertEntries(
+    tx,
+    tenantId,
+    subject,
+    gone.map((one) => ({ ...one, after: null })),
+  )
+
 async function insertEntries(
   { q, now, caller }: TenantTx | PlatformTx,
   tenantId: string | null,

@@ -2,6 +2,7 @@
 import { Type } from 'typebox'
 import { type ErrorCode, ServiceError } from '../../domain/errors.ts'
 import { Id, Text, UUID } from '../../domain/schema.ts'
+import { SessionId } from '../../domain/tenants/session.ts'
 
 export const PoolParams = Type.Object({ id: Id('Pool id') })
 export const SimParams = Type.Object({ id: Id('SIM id') })
@@ -19,6 +20,7 @@ export const TicketParams = uuidParams('Ticket id (UUID)')
 export const BulkParams = uuidParams('Id of the bulk run (UUID)')
 export const BatchParams = uuidParams('Id of the batch (UUID)')
 export const KeyParams = Type.Object({ id: Text('Key id', '6a34354728b4') })
+export const SessionParams = Type.Object({ id: SessionId })
 export const CycleParams = Type.Object({ key: Type.String({ maxLength: 32, description: 'Key of the cycle' }) })
 export const WorkflowParams = Type.Object({
   workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }),

@@ -27,6 +27,8 @@ declare module 'fastify' {
     keyScopes: readonly Scope[]
     /** The tenant of the request's key. Null for an operator key. */
     keyTenantId: string | null
+    /** Public id of the session of the console that asks. Null for a request with a key. */
+    askingSessionId: string | null
   }
   interface FastifyContextConfig {
     /** Subject that an operator key has to name: a tenant (default), a tenant or the platform, or none. */
@@ -76,6 +78,7 @@ export function useKeys(
   app.decorateRequest('keyId', '')
   app.decorateRequest('keyTenantId', null)
   app.decorateRequest('keyScopes')
+  app.decorateRequest('askingSessionId', null)
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, takesKey: true }
   })
@@ -123,6 +126,7 @@ export function useKeys(
     request.keyId = key.id
     request.keyScopes = key.scopes
     request.keyTenantId = key.tenantId
+    request.askingSessionId = caller?.sessionId ?? null
   })
 }
 

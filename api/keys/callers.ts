@@ -4,6 +4,11 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-export type Callers = AsyncLocalStorage<{ readonly keyId: string }>
+/** The key that a caller acts by, and the session of the console that asks; undefined: none does. */
+interface LocalCaller {
+  readonly keyId: string
+  readonly sessionId?: string | undefined
+}
+export type Callers = AsyncLocalStorage<LocalCaller>
 
 export const openCallers = (): Callers => new AsyncLocalStorage()

@@ -98,7 +98,7 @@ ${PAGES}${COMMON}${ETAGS}`,
   tags: {
     Health: 'Liveness, readiness and metrics of the process. No key needed.',
     Tenants: 'Tenants of the platform.',
-    Keys: 'API keys, of tenants and of operators.',
+    Keys: 'API keys, of tenants and of operators, and sessions of the console.',
     Tariffs: 'Tariffs, of one tenant or of every tenant.',
     Pools: 'Usage of pools by their SIMs.',
     SIMs: 'Import of SIMs, and their watchdog settings.',

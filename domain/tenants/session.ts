@@ -1,9 +1,12 @@
 /** Sessions of the console: a browser that is signed in acts with the rights of an API key. */
-import type { Static } from 'typebox'
-import { Instant, strictObject, Text } from '../schema.ts'
+import { type Static, Type } from 'typebox'
+import { pageQuery } from '../page.ts'
+import { Email, Instant, nullable, strictObject, Text } from '../schema.ts'
 import { allows, type Scope } from './tenant.ts'
 
 export interface Session {
+  /** Public: the beginning of the hash of its token. It opens nothing. */
+  readonly id: string
   /** The key that signed in. */
   readonly keyId: string
   readonly keyName: string
@@ -46,3 +49,28 @@ export const SignInLink = strictObject({
   expiresAt: Instant('Until when, if it is not used'),
 })
 export type SignInLink = Static<typeof SignInLink>
+
+export const SessionId = Text('Public id of the session: it opens nothing', '0f1e2d3c4b5a')
+
+/** A session that goes on. */
+export const SessionEntry = strictObject({
+  id: SessionId,
+  keyId: Text('Id of the key that signed in, or that stands for the contact', '6a34354728b4'),
+  keyName: Text('Purpose of that key', 'Night shift'),
+  contact: nullable(Email('Address of the person who signed in by mail; null: signed in by the key')),
+  userAgent: Text(
+    'The browser’s name for itself, cut to 300 bytes',
+    'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Firefox/145.0',
+  ),
+  createdAt: Instant('Time of signing in'),
+  seenAt: Instant('Time of the last use, to the minute'),
+  endsAt: Instant('When it ends, if it is not used'),
+  isOwn: Type.Boolean({ description: 'Whether this session of the console asks; false for a request with a key' }),
+})
+export type SessionEntry = Static<typeof SessionEntry>
+
+export const SessionQuery = Type.Object({
+  keyId: Type.Optional(Text('Only sessions of this key', '6a34354728b4')),
+  ...pageQuery,
+})
+export type SessionQuery = Static<typeof SessionQuery>

@@ -138,6 +138,7 @@ export const ApiKey = strictObject({
   revokedAt: nullable(Instant('Time of revocation')),
   lastUsedAt: nullable(Instant('Time of the last use, to the minute')),
   replacedBy: nullable(Text('Id of the new key after a rotation; null: not rotated', '0f1e2d3c4b5a')),
+  contact: nullable(Email('Address of the person who signs in by mail, whom the key stands for; null: it has a user')),
 })
 export type ApiKey = Static<typeof ApiKey>
 

@@ -6,13 +6,10 @@ import { noteChange } from '../../store/audit.ts'
 import type { PlatformTx } from '../../store/tenancy.ts'
 import { hashSecret } from './create-key.ts'
 import type { StoredKey } from './rows/keys.ts'
-import { deleteExpiredSessions, deleteSession, insertSession, type NewSession } from './rows/sessions.ts'
+import { deleteExpiredSessions, deleteSession, insertSession, type NewSession, sessionId } from './rows/sessions.ts'
 
 /** Bytes of a browser's name for itself. Most have 100 to 200. */
 const MOST_USER_AGENT = 300
-
-/** Public name of a session or a link: the beginning of its hash. It opens nothing. */
-export const sessionId = (tokenHash: Buffer): string => tokenHash.toString('hex').slice(0, 12)
 
 interface KeyOfSession extends Pick<StoredKey, 'id' | 'tenantId'> {
   /** Address of the contact that it stands for. Default: null, it stands for no person. */

@@ -316,6 +316,7 @@ REQUESTS = {
         "body": {"timeZone": "Europe/Berlin", "feedEvery": "PT1H", "escalateAfter": "PT30M", "mailsFrom": 1}
     },
     "rotateKey": a_key,
+    "endSessionsOfKey": a_key,
     "logAction": action,
     "readUsageSeries": lambda: {
         "query": {"from": "2026-11-20T00:00:00Z", "to": "2026-11-21T00:00:00Z", "step": "PT1H"}

@@ -13,7 +13,7 @@ import { KeyParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
 /** The owner of the keys: the named tenant, or null for the platform. */
-const ownerOf = ({ tenantId }: { readonly tenantId: string }) => (tenantId === '' ? null : tenantId)
+export const ownerOf = ({ tenantId }: { readonly tenantId: string }) => (tenantId === '' ? null : tenantId)
 
 /** Makes this process read a changed key again before the caller has the response. */
 const forgetKey = ({ params }: { readonly params: { readonly id: string } }, { keys }: InternalOptions) =>

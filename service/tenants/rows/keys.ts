@@ -61,7 +61,7 @@ export async function workingKeys(tx: PlatformTx): Promise<ReadonlyMap<string, B
 export async function listKeys(tx: PlatformTx, tenantId: string | null): Promise<ApiKey[]> {
   const { rows } = await sql<KeyRow>`
     select id, name, scopes, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt",
-           last_used_at as "lastUsedAt", replaced_by as "replacedBy"
+           last_used_at as "lastUsedAt", replaced_by as "replacedBy", contact
       from api_keys where ${ofTenant(tenantId)} order by created_at, id`.execute(tx.q)
   return rows.map(toApiKey)
 }
@@ -102,7 +102,7 @@ export async function lockContactKey(
 }
 
 /** The part of a key that decides changes to it. */
-export type HeldKey = Omit<KeyRow, 'createdAt' | 'lastUsedAt'>
+export type HeldKey = Omit<KeyRow, 'createdAt' | 'lastUsedAt' | 'contact'>
 
 /** Locks and reads a key of a tenant (null: of the platform). @throws ServiceError `key_not_found` */
 export async function lockKey(tx: PlatformTx, tenantId: string | null, id: string): Promise<HeldKey> {

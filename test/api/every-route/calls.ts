@@ -9,7 +9,8 @@ import { readRuleFiles } from '../../../process/rule-files.ts'
 import { unseen } from '../../../rules/alerts/alert-state.ts'
 import { saveAlerts } from '../../../service/alerts/rows/alerts.ts'
 import { insertBody } from '../../../service/channels/rows/bodies.ts'
-import { inTenant } from '../../../store/tenancy.ts'
+import { openSession } from '../../../service/tenants/open-session.ts'
+import { inPlatform, inTenant } from '../../../store/tenancy.ts'
 import {
   activeSim,
   type Estate,
@@ -176,6 +177,14 @@ const ticketToCancel = async (estate: Estate) =>
   made(estate, '/internal/tickets/suspend', { simId: (await activeSim(estate)).id })
 const keyToEnd = (estate: Estate) =>
   made(estate, '/internal/keys', { name: `${estate.word} short-lived`, scopes: ['read'] })
+/** A browser that a key of its own has signed in to the console. */
+async function signedIn(estate: Estate) {
+  const keyId = String((await keyToEnd(estate)).path.id)
+  const { tenant, harness, word } = estate
+  await inPlatform(harness.store, (tx) => openSession(tx, { id: keyId, tenantId: tenant.id }, { userAgent: word }))
+  const { data } = (await tenant.inside('GET', `/internal/sessions?keyId=${keyId}`)).body
+  return { id: data[0].id as string, keyId }
+}
 const suspendInBulk = async (estate: Estate) => ({ type: 'suspend', sims: { ids: [(await activeSim(estate)).id] } })
 
 const TICKET: Pick<Line, 'audit' | 'foreign'> = { audit: ['ticket'], foreign: 404 }
@@ -189,7 +198,7 @@ const SCHEDULE: Line = { call: none, audit: ['schedule'], asksTemporal: true }
 const READS = `
   getWatchdogMetadata listPools getPoolMetadata getSimMetadata listTickets getTicketMetadata listOrders
   getOrderPricing getOrderMetadata getTenant getBilledTenant listTariffs listOwnTariffs getTariffMetadata listEvents getEventMetadata listKeys listTenants
-  getOrderPrices listRules listShadowLog showRuleCoverage listRuleVersions listBacktests listBulkTickets
+  getOrderPrices listSessions listRules listShadowLog showRuleCoverage listRuleVersions listBacktests listBulkTickets
   listUsageDeliveries listCycles readEnforcement readNotices listHolds listSuspendingRules listAlerts listAlertCauses readStatus listSilences listAddresses
   listWebhooks readCounts listMails exportSims exportPools exportTariffs exportTickets exportOrders exportEvents`
 
@@ -270,6 +279,11 @@ export const LINES: Readonly<Record<string, Line>> = {
   createKey: { call: () => ({ body: { name: `key ${next()}`, scopes: ['read'] } }), audit: ['key'], secret: true },
   rotateKey: { call: keyToEnd, audit: ['key', 'key'], secret: true },
   revokeKey: { call: keyToEnd, audit: ['key'] },
+  endSession: { call: async (estate) => ({ path: { id: (await signedIn(estate)).id } }), audit: ['session'] },
+  endSessionsOfKey: {
+    call: async (estate) => ({ path: { id: (await signedIn(estate)).keyId } }),
+    audit: ['session'],
+  },
   createSignInLink: { call: () => ({}), audit: ['session'], secret: true },
   createTariff: { call: () => ({ body: plainTariff(`Tariff ${next()}`) }), audit: ['tariff'] },
   offerTariff: {

@@ -60,6 +60,7 @@ describe('API keys', () => {
       revokedAt: noon,
       lastUsedAt: null,
       replacedBy: null,
+      contact: null,
     })
     expect(JSON.stringify(shown)).not.toContain(key.slice(-43))
   })
