@@ -28,6 +28,7 @@ import { mailDoorRoutes } from './pages/sign-in/by-mail.ts'
 import { silenceRoutes } from './pages/silences/index.ts'
 import { simRoutes } from './pages/sims/index.ts'
 import { tariffRoutes } from './pages/tariffs/index.ts'
+import { tenantRoutes } from './pages/tenant/index.ts'
 import { ticketRoutes } from './pages/tickets/index.ts'
 import { workflowRoutes } from './pages/workflows/index.ts'
 import { assetRoutes } from './parts/asset.ts'
@@ -109,6 +110,7 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     shadowLogRoutes(scope, options, clock)
     monthRoutes(scope, options, clock)
     myRoutes(scope, options, clock)
+    tenantRoutes(scope, options, clock)
     scope.get('/*', async ({ url }) => {
       throw new ServiceError('not_found', `There is no page ${url.split('?')[0]}.`)
     })

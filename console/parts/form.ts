@@ -9,7 +9,7 @@ import { type TSchema, Type } from 'typebox'
 import { type FetchResult, idempotent } from '../../adapters/rest/client.ts'
 import { CycleParams } from '../../api/http/params.ts'
 import { asServiceError } from '../../api/http/problems.ts'
-import { ERRORS, ServiceError } from '../../domain/errors.ts'
+import { ERRORS, type ErrorCode, ServiceError } from '../../domain/errors.ts'
 import { quote } from '../../domain/quote.ts'
 import { RuleVersion } from '../../domain/rules/rule-change.ts'
 import { Id } from '../../domain/schema.ts'
@@ -56,12 +56,15 @@ export const OBJECT_PATHS = {
   bulk: objectPath(Type.String({ format: 'uuid', description: 'Bulk run' })),
   decisions: objectPath(Id('Decision')),
   enforcement: TENANT,
+  keys: TENANT,
   month: objectPath(CycleParams.properties.key),
   'month/schedule': TENANT,
   'my/settings': TENANT,
   orders: objectPath(Id('Order')),
+  people: TENANT,
   pools: objectPath(Id('Pool')),
   'rules/versions': objectPath(RuleVersion),
+  settings: TENANT,
   silences: objectPath(Id('Silence')),
   sims: objectPath(Id('SIM')),
   tariffs: TENANT,
@@ -99,6 +102,8 @@ export interface Act<S, I extends ObjectId = number, A = unknown> {
   ) => Promise<FetchResult<A>>
   /** The page afterwards, below the tenant's. Default: the object's. */
   readonly next?: (answer: A) => string
+  /** Its answer is a page, in place of the next one: it has what is not shown again. */
+  readonly show?: (answer: A, back: string) => Html
   /** Said there. */
   readonly done: string
 }
@@ -148,8 +153,10 @@ export function actRoutes<S, I extends ObjectId, A>(
       const object = await act.read(calls, named.id, body, tenant.id)
       const send = async () => {
         const answer = await mustAnswer(act.send(calls, object, body, idempotent(body.key)))
-        const next = act.next === undefined ? pathsOf(act, named).back : `/t/${tenant.id}/${act.next(answer)}`
-        return `${next}?done=${act.name}`
+        const { back } = pathsOf(act, named)
+        if (act.show !== undefined) return sendConfirmation(reply, tenant, act.show(answer, back))
+        const next = act.next === undefined ? back : `/t/${tenant.id}/${act.next(answer)}`
+        return reply.redirect(`${next}?done=${act.name}`, 303)
       }
       return answerForm(request, reply, send, async (typed, fault) =>
         sendConfirmation(
@@ -163,18 +170,16 @@ export function actRoutes<S, I extends ObjectId, A>(
 }
 
 /**
- * Answers a form by the page that follows, or by its own page with the refusal.
- *
- * @param send returns the path of the page that follows
+ * Answers a form by what its sending answers, or by its own page with the refusal.
  */
 export async function answerForm(
   request: FastifyRequest<{ Body: Sent }>,
   reply: FastifyReply,
-  send: () => Promise<string>,
+  send: () => Promise<FastifyReply>,
   showAgain: (typed: Sent, fault: ServiceError) => Promise<FastifyReply>,
 ): Promise<FastifyReply> {
   try {
-    return reply.redirect(await send(), 303)
+    return await send()
   } catch (thrown) {
     const fault = asServiceError(thrown)
     setRefusal(fault, request, reply)
@@ -182,9 +187,12 @@ export async function answerForm(
   }
 }
 
+/** Refusals of what was done already: the button does it once more. */
+const DONE_ALREADY: readonly ErrorCode[] = ['idempotency_key_reused', 'secret_already_shown']
+
 /** Fields of the form after a refusal. The key stays, so a repeat of an act that succeeded has no second effect. */
 const sentAgain = (body: Sent, { code }: ServiceError): Sent =>
-  code === 'idempotency_key_reused' ? { ...body, key: randomUUID() } : body
+  DONE_ALREADY.includes(code) ? { ...body, key: randomUUID() } : body
 
 /** The object's page, and its form's. */
 function pathsOf(
@@ -200,6 +208,8 @@ function pathsOf(
 function refusalWords({ code, message }: ServiceError): Html {
   if (code === 'idempotency_key_reused')
     return html`<strong>It was done already, with other words.</strong> Sent again, it is done once more.`
+  if (code === 'secret_already_shown')
+    return html`<strong>The key was made already, and shown then.</strong> It is not shown again. If it is lost, revoke it and make another.`
   if (code === 'precondition_failed' || code === 'rules_moved')
     return html`<strong>It has changed in the meantime.</strong> Above is what it is now. Sent again, this takes its place.`
   if (code === 'bulk_grown')

@@ -45,6 +45,10 @@ const NAMES = {
   rule: 'scroll-text',
   backtest: 'rewind',
   shadow: 'eye',
+  key: 'key-round',
+  people: 'users',
+  audit: 'file-clock',
+  edit: 'pencil',
   menu: 'menu',
 } as const
 export type IconName = keyof typeof NAMES

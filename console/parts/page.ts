@@ -141,6 +141,15 @@ const GROUPS: readonly Group[] = [
       { path: 'my/settings', name: 'Settings', icon: 'settings', isFor: CONTACTS },
     ],
   },
+  {
+    name: 'Tenant',
+    pages: [
+      { path: 'keys', name: 'Keys', icon: 'key', isFor: OPERATORS },
+      { path: 'people', name: 'People', icon: 'people', isFor: OPERATORS },
+      { path: 'audit', name: 'Audit trail', icon: 'audit', isFor: OPERATORS },
+      { path: 'settings', name: 'Settings', icon: 'settings', isFor: KEYS },
+    ],
+  },
 ]
 const PAGES = GROUPS.flatMap(({ pages }) => pages)
 

@@ -36,7 +36,7 @@ export function bulkRoutes(app: FastifyInstance, doors: Doors, clock: () => numb
       const to = await callsFor(request, doors)
       const start = async () => {
         const id = await startRun(to.calls, request.query, request.body)
-        return `/t/${to.tenant.id}/bulk/${id}?done=${STARTED.name}`
+        return reply.redirect(`/t/${to.tenant.id}/bulk/${id}?done=${STARTED.name}`, 303)
       }
       return answerForm(request, reply, start, (typed, fault) => sendNew(request, reply, to, typed, fault))
     },

@@ -14,8 +14,8 @@ export const MAILED: Readonly<Record<LogLevel, string>> = {
   [LogLevel.Warning]: 'Warning and Critical alerts',
   [LogLevel.Critical]: 'Critical alerts only',
 }
-const CHOICES = Object.values(LogLevel).map((level) => [level, MAILED[level]] as const)
-const levelIn = (text: string | undefined) => Object.values(LogLevel).find((one) => String(one) === text)
+export const CHOICES = Object.values(LogLevel).map((level) => [level, MAILED[level]] as const)
+export const levelIn = (text: string | undefined) => Object.values(LogLevel).find((one) => String(one) === text)
 
 /** @throws ServiceError `forbidden` */
 export const readAddresses = ({ inside }: Calls): Promise<Address[]> => mustAnswer(inside.GET('/internal/addresses'))

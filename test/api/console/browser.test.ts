@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { beginBacktest, noteBacktestProgress } from '../../../service/backtests/rows/backtests.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
+import { openSession } from '../../../service/tenants/open-session.ts'
 import { inPlatform, inTenant } from '../../../store/tenancy.ts'
 import { endTicket, failTicket } from '../../service/harness.ts'
 import { recordUsage } from '../../service/record-usage.ts'
@@ -333,6 +334,49 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     }
 
     expect({ faults, said }).toEqual({ faults: [], said: [] })
+  })
+
+  test.each(SCREENS)('shows keys, people, the audit trail and settings, and makes a key: %s', async (_, shownAs) => {
+    const { page, said } = await openPage(shownAs)
+    const { inside, id } = harness.tenant
+    const key = (await inside('POST', '/internal/keys', { name: 'k'.repeat(100), scopes: ['admin', 'billing'] })).body
+    await inside('POST', '/internal/keys', { name: '\u202Ebackwards', scopes: ['read'] })
+    await inPlatform(harness.store, (tx) =>
+      openSession(tx, { id: key.id, tenantId: id }, { userAgent: 'w'.repeat(300) }),
+    )
+    await signIn(page, harness.operatorKey)
+    const faults: string[] = []
+    const below = [
+      'keys',
+      'keys?ended=true',
+      `keys/rotate?id=${key.id}`,
+      `keys/revoke?id=${key.id}`,
+      'people',
+      `people/sign-out?keyId=${key.id}`,
+      'audit',
+      'audit?subject=mail',
+      'settings',
+      'settings/rename',
+      'settings/billing-email',
+      'settings/notices',
+    ]
+    for (const path of [`/t/${harness.other.id}/people`, ...below.map((one) => `/t/${id}/${one}`)]) {
+      await page.goto(`${shown.url}${path}`)
+      await page.evaluate(`for (const one of document.querySelectorAll('main details')) one.open = true`)
+      faults.push(...(await faultsOf(page)))
+    }
+    await page.goto(`${shown.url}/t/${id}/keys/new`)
+    faults.push(...(await faultsOf(page)))
+    await page.getByLabel('Name').fill('export')
+    await page.getByRole('checkbox', { name: 'Costs' }).check()
+    await page.getByRole('button', { name: 'Make it' }).click()
+    faults.push(...(await faultsOf(page)))
+    const secret = await page.locator('code').first().textContent()
+    await page.reload()
+
+    expect({ faults, said: said.filter((one) => !one.includes('409')) }).toEqual({ faults: [], said: [] })
+    expect(secret).toMatch(/^sim_[0-9a-f]{12}_[\w-]{43}$/)
+    expect(await page.getByRole('alert').textContent()).toContain('shown then')
   })
 
   test('loses nothing in forced colours, with text of 200 %, or enlarged to 200 %', async () => {

@@ -20,6 +20,7 @@ const OF_TENANTS = [
   /\/tariffs$/,
   /\/sims\/:id\/(?!history)/,
   /\/pools\/:id\/settings$/,
+  /^\/t\/:tenant\/settings/,
 ]
 /** Pages of costs and mails, which all keys of the tenant may see, and of alerts, which contacts may see. */
 const MY = /^\/t\/:tenant\/my(\/(?!alerts)|$)/
@@ -35,9 +36,12 @@ const leadsOn = (caller: string, path: string) => caller === 'billing' && path =
 /** Forms that a writing key of the tenant may send. */
 const BY_WRITERS =
   /\/orders\/(new|:id\/cancel)$|\/pools\/:id\/settings$|\/sims\/:id\/(suspend|activate|refresh|send-sms|move|take-out)$/
+/** Forms that an admin key of the tenant may send. */
+const BY_ADMINS = /^\/t\/:tenant\/settings\//
 /** The scopes of the tenant's keys that may send a form. */
 const sendersOf = (path: string) => [
   ...(BY_WRITERS.test(path) ? ['write', 'admin'] : []),
+  ...(BY_ADMINS.test(path) ? ['admin'] : []),
   ...(MY.test(path) ? ['admin', 'billing'] : []),
 ]
 const QUERIES: Readonly<Record<string, string>> = {
@@ -46,6 +50,9 @@ const QUERIES: Readonly<Record<string, string>> = {
   '/t/:tenant/enforcement/undo': '?rule=r&since=2026-11-01T00:00:00Z',
   '/t/:tenant/my/settings/remove': '?address=1',
   '/t/:tenant/tariffs/offer': '?tariff=1',
+  '/t/:tenant/keys/rotate': '?id=:keys',
+  '/t/:tenant/keys/revoke': '?id=:keys',
+  '/t/:tenant/people/sign-out': '?keyId=:keys',
 }
 
 type Route = { readonly path: string }
@@ -106,6 +113,7 @@ beforeAll(async () => {
     statements: '2026-11',
     backtests: await askBacktest(harness, { version }),
     orders: (await tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })).body.id,
+    keys: id,
     silences: (await tenant.inside('POST', '/internal/silences', { rule: 'r', lasts: 'P1D', reason: 'r' })).body.id,
   })
   // A form misses its key; a page takes no form.
@@ -115,7 +123,8 @@ beforeAll(async () => {
 })
 
 const urlOf = ({ path }: Route, { id } = harness.tenant) =>
-  path.replace(':tenant', id).replace(/\/(\w+)\/:\w+/, (_, noun) => `/${noun}/${ids[noun]}`) + (QUERIES[path] ?? '')
+  path.replace(':tenant', id).replace(/\/(\w+)\/:\w+/, (_, noun) => `/${noun}/${ids[noun]}`) +
+  (QUERIES[path] ?? '').replace(':keys', String(ids['keys']))
 const form = () => ({
   key: crypto.randomUUID(),
   rule: 'r',
@@ -132,6 +141,8 @@ const form = () => ({
   quantity: '1',
   tariff: '1',
   kind: 'move',
+  id: String(ids['keys']),
+  keyId: String(ids['keys']),
 })
 
 type Ask = (browser: Browser, url: string) => Promise<{ status: number }>
@@ -191,9 +202,9 @@ test.each(['read', 'write', 'admin', 'billing'])(
 )
 
 test.each([
-  ['read', 6],
+  ['read', 7],
   ['billing', 4],
-  ['operator', 15],
+  ['operator', 19],
 ] as const)('the navigation of a key %s has the pages that are shown to it', async (caller, most) => {
   const browser = browsers[caller] ?? pages.open()
   const { body } = await browser.get(`/t/${harness.tenant.id}/my`)

@@ -6,14 +6,15 @@ import { ASSETS } from '../../../console/parts/asset.ts'
 import { TicketType } from '../../../domain/codes.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
+import { openSession } from '../../../service/tenants/open-session.ts'
 import { openTicket } from '../../../service/tickets/open-ticket.ts'
-import { inTenant } from '../../../store/tenancy.ts'
+import { inPlatform, inTenant } from '../../../store/tenancy.ts'
 import { endTicket } from '../../service/harness.ts'
 import { recordUsage } from '../../service/record-usage.ts'
 import { asShipped, only } from '../../service/watchdog/alert-world.ts'
 import { statementsIn } from '../../setup/count-statements.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
-import { anActiveSim, aPool, aTariff, NOON, times, useHarness } from '../harness.ts'
+import { anActiveSim, aPool, aTariff, NOON, type Tenant, times, useHarness } from '../harness.ts'
 import { useConsole } from './form-browser.ts'
 import { aLongReport, askBacktest, doBacktest, writeShadowLog } from './rule-trials.ts'
 
@@ -34,6 +35,9 @@ async function suspend(rule: string, simId: number): Promise<void> {
     endTicket(tx, simId, await openTicket(tx, { simId, type: TicketType.Suspend, cause })),
   )
 }
+
+const aKey = async (tenant: Tenant) =>
+  (await tenant.inside('POST', '/internal/keys', { name: 'n'.repeat(100), scopes: ['admin', 'billing'] })).body
 
 describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
   const paths: Record<string, string> = {}
@@ -117,6 +121,19 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
       Mails: `${path}/my/settings`,
       Told: `${path}/my/alerts`,
     })
+    const { id: keyId } = (await times(60, () => aKey(tenant)))[0]
+    const userAgent = 'n'.repeat(300)
+    await inPlatform(harness.store, (tx) =>
+      times(60, () => openSession(tx, { id: keyId, tenantId: tenant.id }, { userAgent })),
+    )
+    Object.assign(paths, {
+      Keys: `${path}/keys`,
+      People: `${path}/people`,
+      Audit: `${path}/audit`,
+      Tenant: `${path}/settings`,
+      Revoke: `${path}/keys/revoke?id=${keyId}`,
+      'Sign out': `${path}/people/sign-out?keyId=${keyId}`,
+    })
     const many = simIds.slice(0, 50)
     const run = (await tenant.inside('POST', '/internal/bulk-tickets', { type: 'suspend', sims: { ids: many } })).body
       .id
@@ -188,6 +205,12 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
     'Plan',
     'Stated',
     'End',
+    'Keys',
+    'People',
+    'Audit',
+    'Tenant',
+    'Revoke',
+    'Sign out',
   ])('%s', async (name) => {
     const browser = await pages.signedIn(harness.operatorKey)
     const spies = [harness.outside, harness.inside].map((listener) => vi.spyOn(listener, 'inject'))
