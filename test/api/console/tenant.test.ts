@@ -64,7 +64,7 @@ describe('keys', () => {
   test('show their names as text', async () => {
     for (const name of HOSTILE_NAMES) {
       const made = await aKey({ name })
-      if (made.id !== undefined) expect(await shown('keys')).toContain(`<bdi>${escaped(name)}</bdi>`)
+      if (made.id !== undefined) expect(await shown('keys')).toContain(`<th scope="row"><bdi>${escaped(name)}</bdi>`)
     }
   })
 
