@@ -337,6 +337,7 @@ CASE
     ELSE ((event_id IS NOT NULL) AND (num_nonnulls(mail_id, recipient, kind) = 0))
 END)
 );
+CREATE INDEX deliveries_again ON public.deliveries USING btree (COALESCE(resends, copy_of)) WHERE (COALESCE(resends, copy_of) IS NOT NULL);
 CREATE INDEX deliveries_due ON public.deliveries USING btree (tenant_id, webhook_id, next_attempt_at) WHERE ((status = 'pending'::text) AND (webhook_id IS NOT NULL));
 CREATE INDEX deliveries_event ON public.deliveries USING btree (tenant_id, event_id) WHERE (event_id IS NOT NULL);
 CREATE INDEX deliveries_mails ON public.deliveries USING btree (tenant_id, created_at DESC) WHERE (mail_id IS NOT NULL);
@@ -492,6 +493,23 @@ create policy own on idempotency_keys for all to simherd_tenant using ( CASE WHE
 grant delete, insert, select on idempotency_keys to simherd_platform;
 grant delete, insert, select on idempotency_keys to simherd_tenant;
 
+create table mail_attempts (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  mail_id text not null,
+  at timestamp with time zone not null,
+  outcome text not null,
+  response text not null,
+  next_attempt_at timestamp with time zone,
+  constraint mail_attempts_pkey PRIMARY KEY (id),
+  constraint mail_attempts_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'later'::text, 'refused'::text, 'gone'::text, 'ours'::text])))
+);
+CREATE INDEX mail_attempts_mail ON public.mail_attempts USING btree (mail_id, id);
+alter table mail_attempts enable row level security;
+alter table mail_attempts force row level security;
+create policy own on mail_attempts for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
+grant delete, insert, select on mail_attempts to simherd_tenant;
+
 create table mail_bodies (
   mail_id text not null,
   tenant_id text default app_tenant() not null,
@@ -595,11 +613,13 @@ create table notifications (
   due_at timestamp with time zone not null,
   mail_id text,
   created_at timestamp with time zone not null,
+  subject text generated always as ((((body #>> '{subject,kind}'::text[]) || '/'::text) || (body #>> '{subject,id}'::text[]))) stored,
   constraint notifications_pkey PRIMARY KEY (id),
   constraint notifications_tenant_id_dedupe_key_key UNIQUE (tenant_id, dedupe_key),
   constraint notifications_level_check CHECK ((level = ANY (ARRAY[0, 1, 2])))
 );
 CREATE INDEX notifications_mail ON public.notifications USING btree (mail_id);
+CREATE INDEX notifications_subject ON public.notifications USING btree (tenant_id, subject) WHERE (mail_id IS NOT NULL);
 CREATE INDEX notifications_waiting ON public.notifications USING btree (tenant_id, due_at) WHERE (mail_id IS NULL);
 alter table notifications enable row level security;
 alter table notifications force row level security;

@@ -7,7 +7,8 @@ import type { IpNetwork } from '../networks.ts'
  * `later`: no answer, or one that asks for patience. `refused`: the target does not take this, and may take others.
  * `gone`: there is no such target any more. `ours`: nothing can be sent until the operator has mended it.
  */
-export type Outcome = 'delivered' | 'later' | 'refused' | 'gone' | 'ours'
+export const OUTCOMES = ['delivered', 'later', 'refused', 'gone', 'ours'] as const
+export type Outcome = (typeof OUTCOMES)[number]
 
 export interface Attempt {
   readonly outcome: Outcome

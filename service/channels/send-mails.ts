@@ -19,7 +19,8 @@ import { deliver, type Result } from './deliver.ts'
 import { attachmentsOf, idsOf, type Render, type Rendering, renderBody } from './render-body.ts'
 import { markBad, markWell } from './rows/addresses.ts'
 import { findBody, insertBody } from './rows/bodies.ts'
-import { type ClaimedMail, claimMail, noteAttempt } from './rows/deliveries.ts'
+import { type ClaimedMail, claimMail } from './rows/deliveries.ts'
+import { noteMailAttempt } from './rows/mail-attempts.ts'
 import { insertMail, type NoticeWait, noticeWaits, putOffMails, settleMailWork } from './rows/mails.ts'
 
 /** How mails are tried. */
@@ -79,7 +80,7 @@ async function settle(
   result: Result,
 ): Promise<(() => void) | undefined> {
   const { outcome, status, response } = result
-  const noted = await noteAttempt(tx, mail.id, result)
+  const noted = await noteMailAttempt(tx, mail.id, result)
   if (outcome === 'ours') {
     await putOffMails(tx, result.nextAt)
     return () => onTrouble?.(response)

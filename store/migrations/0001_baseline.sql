@@ -1259,9 +1259,12 @@ create table notifications (
   due_at timestamptz not null,
   mail_id text,                                             -- the mail it leaves with, fixed before SMTP
   created_at timestamptz not null,
+  subject text generated always as (
+    (body #>> '{subject,kind}') || '/' || (body #>> '{subject,id}')) stored, -- sim/12, pool/7; null: of a cycle
   constraint notifications_tenant_id_dedupe_key_key unique (tenant_id, dedupe_key)
 );
 create index notifications_mail on notifications (mail_id);
+create index notifications_subject on notifications (tenant_id, subject) where mail_id is not null;
 create index notifications_waiting on notifications (tenant_id, due_at) where mail_id is null;
 create policy figures on notifications for select to simherd_platform using (true);
 grant delete, insert, select, update on notifications to simherd_tenant;
@@ -1303,6 +1306,19 @@ create table mail_bodies (
 );
 create index mail_bodies_age on mail_bodies (tenant_id, created_at);
 grant delete, insert, select on mail_bodies to simherd_tenant;
+
+-- Attempts at mails, and what the server answered: of each mail the newest, as long as its body is kept.
+create table mail_attempts (
+  id bigint generated always as identity primary key,
+  tenant_id text not null default app_tenant(),
+  mail_id text not null,
+  at timestamptz not null,
+  outcome text not null check (outcome in ('delivered', 'later', 'refused', 'gone', 'ours')), -- domain/channels/channel.ts
+  response text not null,                                   -- the answer, shortened, or why none came
+  next_attempt_at timestamptz                               -- as planned then; null: none
+);
+create index mail_attempts_mail on mail_attempts (mail_id, id);
+grant delete, insert, select on mail_attempts to simherd_tenant;
 
 -- Work list: tenants with notifications to group or mails to send.
 create table mail_work (
@@ -1436,6 +1452,7 @@ create table deliveries (
   constraint deliveries_tenant_id_webhook_id_fkey foreign key (tenant_id, webhook_id)
     references webhooks (tenant_id, id) on delete cascade
 );
+create index deliveries_again on deliveries ((coalesce(resends, copy_of))) where coalesce(resends, copy_of) is not null;
 create index deliveries_due on deliveries (tenant_id, webhook_id, next_attempt_at)
   where status = 'pending' and webhook_id is not null;
 create index deliveries_event on deliveries (tenant_id, event_id) where event_id is not null;
@@ -1538,8 +1555,9 @@ begin
     'usage_records', 'usage_deliveries', 'usage_feeds', 'cycles', 'cycle_openings', 'usage_ledger', 'pool_cycles',
     'usage_buckets', 'restatements', 'month_end_changes', 'statements', 'statement_parts', 'statement_progress',
     'statement_totals', 'cycle_costs', 'month_end_plans', 'changed_subjects', 'due_subjects', 'watch_shards',
-    'tag_patterns', 'alerts', 'watchdog_log', 'shadow_log', 'would_suspend', 'silences', 'suspensions', 'pool_arms', 'guard_counts',
-    'guard_holds', 'guard_permits', 'notifications', 'addresses', 'mail_bodies', 'mail_work',
+    'tag_patterns', 'alerts', 'watchdog_log', 'shadow_log', 'would_suspend', 'silences', 'suspensions', 'pool_arms',
+    'guard_counts', 'guard_holds', 'guard_permits', 'notifications', 'addresses', 'mail_attempts', 'mail_bodies',
+    'mail_work',
     'operator_notices', 'webhooks', 'webhook_events', 'deliveries', 'workflow_outbox', 'workflow_starts',
     'workflow_troubles']
   loop

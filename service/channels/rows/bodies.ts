@@ -48,11 +48,15 @@ export async function copyBody(tx: TenantTx, fromId: string, toId: string): Prom
 /** Most bodies deleted at a time: about ten megabytes. */
 const MOST_FORGOTTEN = 100
 
-/** Deletes bodies from before an instant; bounded: older ones may be left afterwards. */
+/** Deletes bodies from before an instant, with the attempts at their mails; bounded: older ones may be left afterwards. */
 export async function forgetBodies(tx: TenantTx, before: Date): Promise<void> {
   await sql`
-    delete from mail_bodies where mail_id in (
-      select mail_id from mail_bodies
-       where tenant_id = ${mine} and created_at < ${before}
-       order by created_at limit ${MOST_FORGOTTEN})`.execute(tx.q)
+    with forgotten as (
+      delete from mail_bodies where mail_id in (
+        select mail_id from mail_bodies
+         where tenant_id = ${mine} and created_at < ${before}
+         order by created_at limit ${MOST_FORGOTTEN})
+      returning mail_id
+    )
+    delete from mail_attempts a using forgotten f where a.mail_id = f.mail_id`.execute(tx.q)
 }

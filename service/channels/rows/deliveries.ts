@@ -64,21 +64,17 @@ async function claim<Row>(
   return rows
 }
 
-/**
- * Records the outcome of an attempt, unless the delivery has ended already.
- *
- * @returns the subject of a mail; empty if it was not rendered; undefined if the delivery had ended
- */
-export async function noteAttempt(
-  tx: TenantTx,
-  id: number,
-  { code, ...attempt }: NextStep & Pick<Attempt, 'code' | 'response'>,
-): Promise<string | undefined> {
-  const { rows } = await sql<{ subject: string }>`
+type Noted = NextStep & Pick<Attempt, 'code' | 'response'>
+
+/** The update of a delivery after an attempt, unless it has ended already. */
+export const ended = (tx: TenantTx, id: number, { code, ...attempt }: Noted): RawBuilder<unknown> => sql`
     update deliveries
        set ${attempted(attempt)}, answer = ${code}, ended_at = ${attempt.status === 'pending' ? null : tx.now}
-     where id = ${id} and status = 'pending' returning subject`.execute(tx.q)
-  return rows[0]?.subject
+     where id = ${id} and status = 'pending' returning mail_id, subject`
+
+/** Records the outcome of an attempt at an event, unless its delivery has ended already. */
+export async function noteAttempt(tx: TenantTx, id: number, attempt: Noted): Promise<void> {
+  await ended(tx, id, attempt).execute(tx.q)
 }
 
 /** Makes deliveries due again, as if they were new. @returns how many */

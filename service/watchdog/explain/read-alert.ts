@@ -2,7 +2,7 @@
 import type { AlertDetail } from '../../../domain/alerts/alert.ts'
 import { ServiceError } from '../../../domain/errors.ts'
 import { isOpen } from '../../../rules/alerts/alert-state.ts'
-import { type AlertName, keyOfTelling, TELLING_KINDS, withoutStep } from '../../../rules/alerts/keys.ts'
+import { type AlertName, keyOfMark, keyOfTelling, TELLING_KINDS, withoutStep } from '../../../rules/alerts/keys.ts'
 import { silencesOver } from '../../../rules/alerts/quiet.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 import { toAlerts } from '../../alerts/page-of-alerts.ts'
@@ -33,6 +33,14 @@ export async function readAlert(tx: TenantTx, id: number, rules: ReadRules): Pro
     suspension: kind === 'sim' ? await openSuspension(tx, subjectId, rule) : null,
     episodes: await episodesOf(tx, found),
   }
+}
+
+/** Keys of the notices of an alert that it remembers; none if there is no such alert. */
+export async function noticeKeysOf(tx: TenantTx, id: number): Promise<string[]> {
+  return (await findAlerts(tx, [id])).flatMap((alert) => {
+    const { rule, kind, subjectId, scope } = alert
+    return marksOf(alert).map((mark) => keyOfMark({ rule, subject: { kind, id: subjectId }, scope }, mark))
+  })
 }
 
 interface EpisodeFound {

@@ -5,6 +5,7 @@ import { createTransport } from '../../../adapters/channels/mail/transport.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import { addAddress, changeBillingAddress } from '../../../service/channels/change-addresses.ts'
 import { retryMail } from '../../../service/channels/resend-mail.ts'
+import { findMail } from '../../../service/channels/rows/shown-mails.ts'
 import { sendMails } from '../../../service/channels/send-mails.ts'
 import { aStore } from '../../setup/estate.ts'
 import { soon } from '../../setup/soon.ts'
@@ -154,6 +155,50 @@ describe('a mail', () => {
     await expect(post.asTenant((tx) => retryMail(tx, mail?.id ?? ''))).rejects.toMatchObject({
       code: 'mail_not_failed',
     })
+  })
+})
+
+describe('the attempts at a mail', () => {
+  const logOf = async (post: Post) => {
+    const [{ id = '' } = {}] = await post.mails()
+    return (await post.asTenant((tx) => findMail(tx, id)))?.attemptLog
+  }
+
+  test('are kept with their answers, over a retry by a person too', async () => {
+    const codes = [451, 554]
+    const post = await aPost(store, { refuse: () => codes.shift() })
+    const began = store.now
+    const after = (seconds: number) => new Date(began + seconds * SECOND).toISOString()
+    await post.sendOne()
+    store.now += 2 * SECOND
+    await post.send()
+    await post.asTenant(async (tx) => retryMail(tx, (await post.mails())[0]?.id ?? ''))
+    store.now += 1 * SECOND
+    await post.send()
+
+    expect(await logOf(post)).toEqual([
+      { at: after(0), outcome: 'later', response: expect.stringContaining('451'), nextAttemptAt: after(2) },
+      { at: after(2), outcome: 'refused', response: expect.stringContaining('554'), nextAttemptAt: null },
+      { at: after(3), outcome: 'delivered', response: expect.stringContaining('250'), nextAttemptAt: null },
+    ])
+    expect(await post.mails()).toMatchObject([{ attempts: 1 }])
+  })
+
+  test('are the newest fifty, each answer shortened', async () => {
+    const post = await aPost(store)
+    let tried = 0
+    await post.notify(post.notification())
+    for (let n = 0; n < 55; n += 1) {
+      const response = `${(tried += 1)}: ${'x'.repeat(5000)}`
+      await post.send({ ...post.mailer, send: async () => ({ outcome: 'ours', code: null, response, why: '' }) })
+      store.now += 300 * SECOND
+    }
+    const log = (await logOf(post)) ?? []
+
+    expect(log.map(({ response }) => Number.parseInt(response ?? '', 10))).toEqual(
+      Array.from({ length: 50 }, (_, n) => n + 6),
+    )
+    expect(Math.max(...log.map(({ response }) => response?.length ?? 0))).toBeLessThanOrEqual(500)
   })
 })
 

@@ -2,10 +2,12 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import type { MailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
+import type { MailQuery } from '../../../domain/channels/mail.ts'
 import { TariffType } from '../../../domain/codes.ts'
-import { changeBillingAddress } from '../../../service/channels/change-addresses.ts'
+import type { Notification } from '../../../domain/notifications/notification.ts'
+import { addAddress, changeBillingAddress } from '../../../service/channels/change-addresses.ts'
 import { resendMail } from '../../../service/channels/resend-mail.ts'
-import { findMail, pageOfMails } from '../../../service/channels/rows/mails.ts'
+import { findMail, pageOfMails } from '../../../service/channels/rows/shown-mails.ts'
 import { closeCycle } from '../../../service/month-end/close-cycle.ts'
 import { aStore, aTariff } from '../../setup/estate.ts'
 import { aPost, messageId, type Post, SECOND } from './post.ts'
@@ -73,20 +75,67 @@ describe('a composed mail', () => {
     await post.sendOne()
     const id = await onlyMail(post)
     const began = store.now
-    const bodyAfter = async (days: number) => {
+    const mailAfter = async (days: number) => {
       store.now = began + days * 86_400 * SECOND
       await post.sendOne()
-      return (await shown(post, id))?.body
+      return shown(post, id)
     }
-    const kept = await bodyAfter(395)
-    const gone = await bodyAfter(397)
+    const kept = await mailAfter(395)
+    const gone = await mailAfter(397)
     const resending = post.asTenant((tx) => resendMail(tx, id))
 
-    expect(kept).not.toBeNull()
-    expect(gone).toBeNull()
+    expect(kept?.body).not.toBeNull()
+    expect(kept?.attemptLog).toHaveLength(1)
+    expect(gone).toMatchObject({ body: null, attemptLog: [] })
     await expect(resending).rejects.toMatchObject({ code: 'mail_text_gone' })
     store.now = began
   })
+})
+
+test('mails are found by a subject of theirs, with those that repeat them, and say what they are about', async () => {
+  const post = await aPost(store)
+  await post.asTenant((tx) => addAddress(tx, { kind: 'copy', email: 'field@meadow.example' }))
+  const subjects = [
+    { kind: 'sim', id: 12, label: 'meter-012' },
+    { kind: 'pool', id: 12, label: 'Meters' },
+    { kind: 'tenant', id: 'acme', label: 'Acme' },
+  ] as const
+  for (const subject of subjects) {
+    const { body, dueAt } = post.notification()
+    await post.notify({ body: { ...body, subject } as Notification, dueAt })
+    await post.send()
+    store.now += 3600 * SECOND
+  }
+  const listed = async (query: MailQuery, keys?: string[]) =>
+    (await post.asTenant((tx) => pageOfMails(tx, query, keys))).data.map(({ id }) => id)
+  const original = (await post.mails()).find(({ keys }) => keys.includes('notice/0'))?.id ?? ''
+  const [copy = ''] = (await listed({ simId: 12 })).filter((id) => id !== original)
+  const { id: again } = await post.asTenant((tx) => resendMail(tx, original))
+  await post.send()
+  const { id: oncemore } = await post.asTenant((tx) => resendMail(tx, again))
+
+  expect(await listed({ simId: 12 })).toEqual(expect.arrayContaining([original, copy, again, oncemore]))
+  expect(await listed({ simId: 12 })).toHaveLength(4)
+  expect(await listed({ simId: 12, status: 'pending' })).toEqual([oncemore])
+  expect(await listed({ poolId: 12 })).toHaveLength(2)
+  expect(await listed({ simId: 13 })).toEqual([])
+  expect(await listed({}, ['notice/2'])).toHaveLength(2)
+  expect(await listed({}, [])).toEqual([])
+  expect(await shown(post, original)).toMatchObject({
+    about: [{ rule: 'pool-overage', subject: subjects[0] }],
+    copies: [copy],
+    resentAs: [again],
+    resends: null,
+  })
+  expect(await shown(post, copy)).toMatchObject({ about: [{ subject: subjects[0] }], copyOf: original })
+  expect(await shown(post, oncemore)).toMatchObject({
+    about: [{ subject: subjects[0] }],
+    keys: [],
+    resends: again,
+    resentAs: [],
+  })
+  const [ofTenant = ''] = await listed({}, ['notice/2'])
+  expect(await shown(post, ofTenant)).toMatchObject({ about: [{ subject: { kind: 'tenant', id: 0, label: 'Acme' } }] })
 })
 
 describe('resendMail', () => {

@@ -206,7 +206,8 @@ const PAST = [
   `insert into deliveries (mail_id, recipient, status, kind, next_attempt_at, created_at, ended_at)
    select 'mail ' || id, 'billing@meadow.example', 'sent', 'grouped', ${at}, ${at}, ${at} from sims where tenant_id = app_tenant() and id % 10 = 0`,
   `insert into notifications (dedupe_key, level, body, due_at, mail_id, created_at)
-   select 'past ' || id, 0, '{}', ${at}, 'mail ' || (id - id % 10), ${at} from sims where tenant_id = app_tenant() order by id`,
+   select 'past ' || id, 0, jsonb_build_object('subject', jsonb_build_object('kind', 'sim', 'id', id)), ${at},
+          'mail ' || (id - id % 10), ${at} from sims where tenant_id = app_tenant() order by id`,
   `insert into workflow_outbox (workflow_id, request, due_at, attempts, created_at, done_at)
    select 'past:' || id, '{"do": "signal"}', ${at}, 1, ${at}, ${at} from sims where tenant_id = app_tenant() order by id`,
   `insert into workflow_starts (workflow_id, started_at, input)

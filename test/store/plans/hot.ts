@@ -201,6 +201,13 @@ export const HOT: Readonly<Record<string, Work>> = {
   'audit trail of a SIM': (estate) => list(`/internal/audit?subject=sim&subjectId=${one(estate)}`, 'inside')(estate),
   'audit trail, page 1': list('/internal/audit', 'inside'),
   'mails, page 1': list('/internal/mails', 'inside'),
+  'mails about a SIM': (estate) => list(`/internal/mails?simId=${one(estate)}`, 'inside')(estate),
+  'mails of an alert': async (estate) =>
+    list(`/internal/mails?alert=${await idIn(estate, 'alerts')}`, 'inside')(estate),
+  'a mail': async (estate) => {
+    const { data } = await get(estate, '/internal/mails?pageSize=1', 'inside')
+    await get(estate, `/internal/mails/${encodeURIComponent(data[0].id)}`, 'inside')
+  },
   'deliveries of usage, page 1': list('/internal/usage-deliveries', 'inside'),
   'bulk runs, page 1': list('/internal/bulk-tickets', 'inside'),
   'counts of the tenant': (estate) => get(estate, '/internal/counts', 'inside'),
