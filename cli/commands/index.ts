@@ -151,9 +151,12 @@ const ofMail = (name: string, description: string) =>
 const mails = group('mails', "A tenant's mails and their delivery.", [
   tenantCommand('list', 'List mails, newest first.', [`mails list ${TENANT} --status failed`])
     .addOption(new Option('--status <status>', 'only these').choices(['pending', 'sent', 'failed']))
+    .option('--sim <id>', 'only with a notice about this SIM', id)
+    .option('--pool <id>', 'only with a notice about this pool', id)
+    .option('--alert <id>', 'only with a notice of this alert', id)
     .addOption(OUTPUT)
     .action(withSettings(async () => (await import('./mails.ts')).listMails)),
-  ofMail('show', 'Print a mail as sent: headers and text.')
+  ofMail('show', 'Print a mail as sent: headers, attempts and text.')
     .option('--html', 'its HTML part in place of its text')
     .addOption(OUTPUT)
     .action(withSettings(async () => (await import('./mails.ts')).showMail)),

@@ -1,6 +1,7 @@
 /** `simherd mails …`: a tenant's mails and their delivery. */
 
 import { idempotent } from '../../adapters/rest/client.ts'
+import type { MailAttempt } from '../../domain/channels/mail.ts'
 import { dropUndefined } from '../../domain/drop-undefined.ts'
 import { forTenant, forTenantOn } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
@@ -15,11 +16,15 @@ const SHOWN = 50
 
 interface MailFlags extends TenantFlags, OutputFlags {
   readonly status?: 'pending' | 'sent' | 'failed'
+  readonly sim?: number
+  readonly pool?: number
+  readonly alert?: number
 }
 
 /** Lists mails, the newest first. */
 export const listMails = forTenant(async (service, flags: MailFlags) => {
-  const query = { page: 1, pageSize: SHOWN, ...dropUndefined({ status: flags.status }) }
+  const { status, sim: simId, pool: poolId, alert } = flags
+  const query = { page: 1, pageSize: SHOWN, ...dropUndefined({ status, simId, poolId, alert }) }
   const found = await responseOf(service.GET('/internal/mails', { params: { query } }))
   printAnswer(flags, found, ({ data, pagination }) => {
     if (data.length === 0) return ['there is no such mail']
@@ -62,9 +67,16 @@ export const showMail = forTenantOn(async (service, id: string, { html = false, 
   print(
     `Status: ${mail.status}, ${at(mail.sentAt ?? mail.createdAt)}${mail.resends === null ? '' : `, sends ${mail.resends} again`}`,
   )
+  for (const attempt of mail.attemptLog) print(`Attempt: ${attemptWords(attempt)}`)
   print('')
   print(body?.text ?? 'what it says is not stored')
 })
+
+const attemptWords = ({ at: when, outcome, response, nextAttemptAt }: MailAttempt): string =>
+  [
+    `${at(when)}, ${outcome}${nextAttemptAt === null ? '' : `, next ${at(nextAttemptAt)}`}`,
+    ...(response === null ? [] : [response]),
+  ].join(': ')
 
 /** Sends a mail again, unchanged. */
 export const resendMail = forTenantOn(async (service, id: string) => {

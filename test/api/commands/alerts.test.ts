@@ -74,6 +74,9 @@ describe('mails', () => {
                 values ('<2@simherd>', 'billing@meadow.example', 'cause', 'sent', ${tx.now}, ${tx.now})`.execute(tx.q)
       const attachments = [{ filename: 'notices.csv', contentType: 'text/csv', content: 'a' }]
       await insertBody(tx, '<2@simherd>', { ...body, attachments })
+      await sql`insert into mail_attempts (mail_id, at, outcome, response, next_attempt_at)
+                values ('<2@simherd>', ${tx.now}, 'later', '451 busy', ${tx.now}),
+                       ('<2@simherd>', ${tx.now}, 'delivered', '250 OK', null)`.execute(tx.q)
     })
     await showMail(command.settings, '<2@simherd>', ours())
     const shown = lines.splice(0)
@@ -90,6 +93,8 @@ describe('mails', () => {
       'X-A: b',
       'Attachment: notices.csv (text/csv)',
       expect.stringMatching(/^Status: sent, 2026-11-20/),
+      expect.stringMatching(/^Attempt: 2026-11-20 .*, later, next 2026-11-20 .*: 451 busy$/),
+      expect.stringMatching(/^Attempt: 2026-11-20 .*, delivered: 250 OK$/),
       '',
       'It is over.',
     ])
