@@ -9,6 +9,7 @@ import type { Sessions } from '../api/keys/sessions.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { Doors } from './calls.ts'
 import { isOwnRequest } from './own-request.ts'
+import { addressRoutes } from './pages/addresses/index.ts'
 import { alertRoutes } from './pages/alerts/index.ts'
 import { backtestRoutes } from './pages/backtests/index.ts'
 import { bulkRoutes } from './pages/bulk/index.ts'
@@ -16,6 +17,7 @@ import { decisionRoutes } from './pages/decisions/index.ts'
 import { enforcementRoutes } from './pages/enforcement/index.ts'
 import { estateRoutes } from './pages/estate.ts'
 import { findRoutes } from './pages/find.ts'
+import { mailRoutes } from './pages/mails/index.ts'
 import { monthRoutes } from './pages/month/index.ts'
 import { myRoutes } from './pages/my/index.ts'
 import { orderRoutes } from './pages/orders/index.ts'
@@ -30,6 +32,7 @@ import { simRoutes } from './pages/sims/index.ts'
 import { tariffRoutes } from './pages/tariffs/index.ts'
 import { tenantRoutes } from './pages/tenant/index.ts'
 import { ticketRoutes } from './pages/tickets/index.ts'
+import { webhookRoutes } from './pages/webhooks/index.ts'
 import { workflowRoutes } from './pages/workflows/index.ts'
 import { assetRoutes } from './parts/asset.ts'
 import { sendFailure } from './parts/failure.ts'
@@ -111,6 +114,9 @@ export async function buildConsole(options: ConsoleOptions): Promise<App> {
     monthRoutes(scope, options, clock)
     myRoutes(scope, options, clock)
     tenantRoutes(scope, options, clock)
+    mailRoutes(scope, options, clock)
+    addressRoutes(scope, options, clock)
+    webhookRoutes(scope, options, clock)
     scope.get('/*', async ({ url }) => {
       throw new ServiceError('not_found', `There is no page ${url.split('?')[0]}.`)
     })

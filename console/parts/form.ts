@@ -51,12 +51,14 @@ const TENANT = Type.Object({ tenant: Type.String() })
 const objectPath = (id: TSchema) => Type.Object({ tenant: Type.String(), id })
 /** The parameters in the path of an object's page, by its noun: `/t/{tenant}/{noun}/{id}`, or without an id. */
 export const OBJECT_PATHS = {
+  addresses: TENANT,
   alerts: objectPath(Id('Alert')),
   backtests: objectPath(Id('Backtest')),
   bulk: objectPath(Type.String({ format: 'uuid', description: 'Bulk run' })),
   decisions: objectPath(Id('Decision')),
   enforcement: TENANT,
   keys: TENANT,
+  mails: objectPath(Type.String({ minLength: 1, maxLength: 200, description: 'Mail' })),
   month: objectPath(CycleParams.properties.key),
   'month/schedule': TENANT,
   'my/settings': TENANT,
@@ -69,6 +71,7 @@ export const OBJECT_PATHS = {
   sims: objectPath(Id('SIM')),
   tariffs: TENANT,
   tickets: objectPath(Type.String({ format: 'uuid', description: 'Ticket' })),
+  webhooks: objectPath(Id('Webhook')),
   workflows: objectPath(Type.String({ pattern: '^[a-z-]+:', maxLength: 300, description: 'Workflow' })),
 }
 /** Undefined: a tenant has one object of the noun. */
@@ -107,6 +110,36 @@ export interface Act<S, I extends ObjectId = number, A = unknown> {
   /** Said there. */
   readonly done: string
 }
+
+interface PlainAct<S, I extends ObjectId, A> extends Omit<Act<S, I, A>, 'confirm'> {
+  /** The object's name. */
+  readonly of: (object: S) => Html | string
+  readonly question: string
+  readonly effect: Html | string
+  readonly undo: Html | string
+  /** Why it would have no effect now; undefined: it has one. */
+  readonly whyNot: (object: S) => string | undefined
+  readonly fields?: (object: S) => Html
+}
+
+/** An act whose confirm page has a question, the effect and its undo. */
+export const plainAct = <S, I extends ObjectId = number, A = unknown>({
+  of,
+  question,
+  effect,
+  undo,
+  whyNot,
+  fields,
+  ...act
+}: PlainAct<S, I, A>): Act<S, I, A> => ({
+  ...act,
+  confirm: (object) => {
+    const warning = whyNot(object)
+    const facts = [['Then', effect] as const, ['Taken back', undo] as const]
+    const more = { ...(warning && { warning, isIdle: true }), ...(fields && { fields: () => fields(object) }) }
+    return { of: of(object), question, facts, ...more }
+  },
+})
 
 const Asked = Type.Unsafe<Typed>({ type: 'object', additionalProperties: { type: 'string' } })
 /** Text of a form, with its key. */
@@ -322,7 +355,7 @@ export const numberField = (
   typed: Typed,
   present: number | null = null,
 ): Html => html`<label>${label}
-<input type="number" name="${name}" min="${from}" max="${to ?? ''}"${isDecimal ? html` step="any"` : ''} value="${typed[name] ?? present ?? ''}"></label>`
+<input type="number" name="${name}" min="${from}"${to === undefined ? '' : html` max="${to}"`}${isDecimal ? html` step="any"` : ''} value="${typed[name] ?? present ?? ''}"></label>`
 
 /** The number in a field; null: the field is empty. @throws ServiceError `invalid_request` */
 export function readNumber(typed: Typed, name: string, range: Range & { readonly isRequired: true }): number

@@ -23,6 +23,8 @@ const NAMES = {
   tariff: 'tags',
   search: 'search',
   mail: 'mail',
+  address: 'at-sign',
+  webhook: 'webhook',
   workflow: 'workflow',
   hold: 'hand',
   back: 'play',

@@ -142,6 +142,14 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
+    name: 'Mails',
+    pages: [
+      { path: 'mails', name: 'Mails', icon: 'mail', isFor: OPERATORS },
+      { path: 'addresses', name: 'Addresses', icon: 'address', isFor: KEYS },
+      { path: 'webhooks', name: 'Webhooks', icon: 'webhook', isFor: OPERATORS },
+    ],
+  },
+  {
     name: 'Tenant',
     pages: [
       { path: 'keys', name: 'Keys', icon: 'key', isFor: OPERATORS },

@@ -24,6 +24,7 @@ import {
   panelOf,
 } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
+import { mailLink } from '../mails/marks.ts'
 import { poolLink } from '../pools/marks.ts'
 import { versionPath } from '../rules/marks.ts'
 import { workflowLink } from '../workflows/marks.ts'
@@ -202,10 +203,10 @@ const followedLines = (tenantId: string, { mails, tickets, workflows, holds }: C
   ...workflows.map(({ id, state, at }) =>
     line('workflow', html`${workflowLink(tenantId, id, 'Workflow')} ${state}<small>${id}</small>`, ago(at, now)),
   ),
-  ...mails.map(({ recipient, status, at }) =>
+  ...mails.map(({ id, recipient, status, at }) =>
     line(
       'mail',
-      html`Mail to <bdi>${recipient ?? 'whom its address names'}</bdi>: ${status}`,
+      html`${id === null ? 'Mail' : mailLink(tenantId, id, 'Mail')} to <bdi>${recipient ?? 'whom its address names'}</bdi>: ${status}`,
       status === 'sent' ? ago(at, now) : instantMark(at),
     ),
   ),
@@ -275,7 +276,7 @@ const stateOf = (
     ['Cycle', cycle ?? 'goes on over cycles'],
     ['Fired', often(times)],
     ['In the log', isLogged ? 'yes' : 'no'],
-    ['Mailed', isMailed ? 'yes, or about to be' : 'no'],
+    ['Mailed', isMailed ? html`<a href="/t/${tenantId}/mails?alert=${alert.id}">yes, or about to be</a>` : 'no'],
     ['Acknowledged', acknowledgedAt === null ? 'no' : by],
     ['Enforcement', lastSignal === null ? 'not asked' : (SIGNALS[lastSignal] ?? lastSignal)],
   ]

@@ -1,11 +1,11 @@
-/** Acts on a tenant's mails: choose their level, add a copy address, remove one. */
+/** Acts on a tenant's mails: choose their level, add an address, remove one. */
 import { html } from 'hono/html'
-import type { Address } from '../../../domain/channels/address.ts'
+import type { Address, NewAddress } from '../../../domain/channels/address.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import type { NoticeSettings } from '../../../domain/tenants/notices.ts'
 import { mustAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
-import type { Act } from '../../parts/form.ts'
+import { type Act, plainAct, type Typed } from '../../parts/form.ts'
 import { choices } from '../../parts/list.ts'
 
 /** By the lowest level of mailed alerts. */
@@ -56,15 +56,22 @@ export const CHOOSE_LEVEL: Act<Notices, undefined> = {
   done: 'It is changed: alerts are mailed by this level from now on.',
 }
 
-export const ADD_COPY: Act<Address[], undefined> = {
+const ESCALATION = 'escalation'
+const GETS = [
+  ['', 'Every mail'],
+  ...CHOICES.slice(1),
+  [ESCALATION, 'Critical alerts not acknowledged in time'],
+] as const
+
+export const ADD: Act<Address[], undefined> = {
   noun: 'my/settings',
-  name: 'add-copy',
-  label: 'Add a copy address',
+  name: 'add',
+  label: 'Add an address',
   icon: 'add',
   read: readAddresses,
   confirm: () => ({
-    of: 'Settings',
-    question: 'Send copies of mails to another address?',
+    of: 'Addresses',
+    question: 'Send mails to another address?',
     button: 'Add it',
     facts: [
       ['Then', 'It gets copies from now on: of summaries of billing cycles too, if of every mail.'],
@@ -72,41 +79,48 @@ export const ADD_COPY: Act<Address[], undefined> = {
     ],
     fields: (typed) => html`<label>E-mail address
 <input type="email" name="email" value="${typed['email'] ?? ''}" maxlength="254" required></label>
-${choices({ name: 'level', label: 'Copies of', value: typed['level'] }, [['', 'Every mail'], ...CHOICES.slice(1)])}`,
+${choices({ name: 'level', label: 'It gets', value: typed['level'] }, GETS)}`,
   }),
   send: ({ inside }, _, { email = '', level }, params) => {
     const from = levelIn(level)
-    const body = { kind: 'copy' as const, email, ...(from !== undefined && { level: from }) }
+    const kind = level === ESCALATION ? ESCALATION : 'copy'
+    const body: NewAddress = { kind, email, ...(from !== undefined && { level: from }) }
     return inside.POST('/internal/addresses', { params, body })
   },
-  done: 'It is added: it gets copies from now on.',
+  done: 'It is added: it gets mails from now on.',
 }
 
-/** On an address by its id, if it is still there. */
-export const REMOVE: Act<{ readonly id: number; readonly email: string | undefined }, undefined> = {
+export interface Found {
+  readonly id: number
+  /** Undefined: it is not there any more. */
+  readonly email: string | undefined
+}
+
+/** What acts on an address by the id in their query or form have in common. */
+export const ON_ADDRESS = {
+  read: async (calls: Calls, _: undefined, { address }: Typed): Promise<Found> => ({
+    id: Number(address),
+    email: (await readAddresses(calls)).find(({ id }) => String(id) === address)?.email,
+  }),
+  of: ({ email }: Found) => (email === undefined ? 'Addresses' : html`<bdi>${email}</bdi>`),
+  whyNot: ({ email }: Found) => (email === undefined ? 'It is not among the addresses any more.' : undefined),
+  fields: ({ id }: Found) => html`<input type="hidden" name="address" value="${id}">`,
+}
+
+export const REMOVE = plainAct<Found, undefined>({
+  ...ON_ADDRESS,
   noun: 'my/settings',
   name: 'remove',
   label: 'Remove',
   icon: 'no',
   tone: 'cut',
-  read: async (calls, _, { address }) => {
-    const found = (await readAddresses(calls)).find(({ id }) => String(id) === address)
-    return { id: Number(address), email: found?.email }
-  },
-  confirm: ({ id, email }) => ({
-    of: email === undefined ? 'Settings' : html`<bdi>${email}</bdi>`,
-    question: 'Send no more mails to this address?',
-    facts: [
-      ['Then', 'It gets no mail any more. Other addresses get theirs.'],
-      ['Taken back', html`By <em>Add a copy address</em>.`],
-    ],
-    ...(email === undefined && { warning: 'It is not among the addresses any more.', isIdle: true }),
-    fields: () => html`<input type="hidden" name="address" value="${id}">`,
-  }),
+  question: 'Send no more mails to this address?',
+  effect: 'It gets no mail any more. Other addresses get theirs.',
+  undo: 'By adding it again.',
   send: async ({ inside }, { id }) => {
     const answer = await inside.DELETE('/internal/addresses/{id}', { params: { path: { id } } })
     // A form that is sent again has had its effect.
     return answer.response.status === 404 ? inside.GET('/internal/addresses') : answer
   },
   done: 'It is removed: it gets no mail any more.',
-}
+})

@@ -10,7 +10,7 @@ import { actRoutes, Done, doneNotice } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import { sendPage } from '../../parts/page.ts'
 import { callsFor, type TenantCalls, type TenantParams } from '../../tenant.ts'
-import { ADD_COPY, CHOOSE_LEVEL, REMOVE } from './acts.ts'
+import { ADD, CHOOSE_LEVEL, REMOVE } from './acts.ts'
 import { alertsPage } from './alerts.ts'
 import { monthPage } from './month.ts'
 import { settingsPage } from './settings.ts'
@@ -57,7 +57,7 @@ ${await make(of, request)}`
   page('my/alerts', ({ calls, tenant }, { query }) => alertsPage(calls, tenant, query, clock()))
   page('my/statements', ({ calls, tenant }, { query }) => statementsPage(calls, tenant, query.page ?? 1))
   page('my/settings', ({ calls, tenant }, request) =>
-    settingsPage(calls, tenant, doneNotice(request, [CHOOSE_LEVEL, ADD_COPY, REMOVE])),
+    settingsPage(calls, tenant, doneNotice(request, [CHOOSE_LEVEL, ADD, REMOVE])),
   )
   app.get<{ Params: Static<typeof FileParams> }>(
     '/t/:tenant/my/statements/:key.csv',
@@ -68,6 +68,6 @@ ${await make(of, request)}`
     reply.redirect(session?.tenantId == null ? '/' : `/t/${encodeURIComponent(session.tenantId)}/my`, 303),
   )
   actRoutes(app, doors, clock, CHOOSE_LEVEL)
-  actRoutes(app, doors, clock, ADD_COPY)
+  actRoutes(app, doors, clock, ADD)
   actRoutes(app, doors, clock, REMOVE)
 }

@@ -8,7 +8,7 @@ import { actLinks } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import { instantMark, panel } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
-import { ADD_COPY, CHOOSE_LEVEL, MAILED, REMOVE, readAddresses } from './acts.ts'
+import { ADD, CHOOSE_LEVEL, MAILED, REMOVE, readAddresses } from './acts.ts'
 
 /** Leads to the form with the highest level chosen. */
 const ONLY_CRITICAL = { ...CHOOSE_LEVEL, name: `level?level=${LogLevel.Critical}`, label: 'Mail only critical alerts' }
@@ -48,5 +48,5 @@ ${addresses.map((address) => html`<tr><th scope="row"><bdi>${address.email}</bdi
 </table>
 ${addresses.length === 0 ? html`<p class="empty">None: no mail is sent.</p>` : ''}`,
 )}
-${actLinks(path, [ADD_COPY])}`
+${actLinks(path, [ADD])}`
 }

@@ -157,7 +157,9 @@ function faultsOf({ failedTickets, failedMails, retryingWorkflows, longestRetry,
         )),
     ...(failedMails === 0
       ? []
-      : fault('mail', `${counted(failedMails, 'mail')} given up`, 'Within 7 days: their readers do not have them.')),
+      : fault('mail', `${counted(failedMails, 'mail')} given up`, 'Within 7 days: their readers do not have them.', {
+          path: '/mails?status=failed',
+        })),
   ]
 }
 

@@ -10,6 +10,7 @@ import { endTicket, failTicket } from '../../service/harness.ts'
 import { recordUsage } from '../../service/record-usage.ts'
 import { only, withParams } from '../../service/watchdog/alert-world.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
+import { writeMail } from '../channels/a-mail.ts'
 import { anActiveSim, aPool, aSim, useHarness } from '../harness.ts'
 import { hasChromium, signIn, useChromium } from './chromium.ts'
 import { faultsOf } from './page-faults.ts'
@@ -265,7 +266,7 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
         '/statements',
         '/settings',
         '/settings/level',
-        '/settings/add-copy',
+        '/settings/add',
       ]
       for (const path of [
         `/t/${harness.other.id}/my`,
@@ -377,6 +378,46 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     expect({ faults, said: said.filter((one) => !one.includes('409')) }).toEqual({ faults: [], said: [] })
     expect(secret).toMatch(/^sim_[0-9a-f]{12}_[\w-]{43}$/)
     expect(await page.getByRole('alert').textContent()).toContain('shown then')
+  })
+
+  test.each(SCREENS)('shows mails, addresses and webhooks: %s', async (_, shownAs) => {
+    const { tenant } = harness
+    const attempts = [
+      ['later', 'x'.repeat(400)],
+      ['refused', 'y'.repeat(400)],
+    ] as const
+    const about = { kind: 'pool', id: 1, label: 'm'.repeat(50) } as const
+    const words = {
+      subject: 's'.repeat(200),
+      text: `${'t'.repeat(400)}\n| a | b |`,
+      recipient: `${'r'.repeat(60)}@example.com`,
+    }
+    const id = encodeURIComponent(await writeMail(harness, tenant, { ...words, attempts, about }))
+    const url = `https://ops.meadow.example/${'w'.repeat(1900)}`
+    const webhook = (await tenant.inside('POST', '/internal/webhooks', { url, description: 'd'.repeat(200) })).body.id
+    const delivery = (await tenant.inside('POST', `/internal/webhooks/${webhook}/test`)).body.id
+    const { page, said } = await openPage(shownAs)
+    await signIn(page, harness.operatorKey)
+    const faults: string[] = []
+    for (const path of [
+      'mails',
+      'mails?alert=999999',
+      `mails/${id}`,
+      `mails/${id}/retry`,
+      'addresses',
+      'addresses/add',
+      'addresses/remove?address=1',
+      'webhooks',
+      `webhooks/${webhook}`,
+      `webhooks/${webhook}/disable`,
+      `webhooks/${webhook}/replay?delivery=${delivery}`,
+    ]) {
+      await page.goto(`${shown.url}/t/${tenant.id}/${path}`)
+      faults.push(...(await faultsOf(page)).map((fault) => `${path}: ${fault}`))
+    }
+    await tenant.inside('DELETE', `/internal/webhooks/${webhook}`)
+
+    expect({ faults, said }).toEqual({ faults: [], said: [] })
   })
 
   test('loses nothing in forced colours, with text of 200 %, or enlarged to 200 %', async () => {

@@ -5,6 +5,7 @@ import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { asShipped, only } from '../../service/watchdog/alert-world.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
+import { writeMail } from '../channels/a-mail.ts'
 import { anActiveSim, aPool, useHarness } from '../harness.ts'
 import { type Browser, linksIn, useConsole } from './form-browser.ts'
 import { askBacktest } from './rule-trials.ts'
@@ -21,6 +22,7 @@ const OF_TENANTS = [
   /\/sims\/:id\/(?!history)/,
   /\/pools\/:id\/settings$/,
   /^\/t\/:tenant\/settings/,
+  /^\/t\/:tenant\/addresses(\/|$)/,
 ]
 /** Pages of costs and mails, which all keys of the tenant may see, and of alerts, which contacts may see. */
 const MY = /^\/t\/:tenant\/my(\/(?!alerts)|$)/
@@ -43,6 +45,7 @@ const sendersOf = (path: string) => [
   ...(BY_WRITERS.test(path) ? ['write', 'admin'] : []),
   ...(BY_ADMINS.test(path) ? ['admin'] : []),
   ...(MY.test(path) ? ['admin', 'billing'] : []),
+  ...(/\/addresses\/(add|remove)$/.test(path) ? ['admin'] : []),
 ]
 const QUERIES: Readonly<Record<string, string>> = {
   '/t/:tenant/find': '?q=w',
@@ -53,6 +56,10 @@ const QUERIES: Readonly<Record<string, string>> = {
   '/t/:tenant/keys/rotate': '?id=:keys',
   '/t/:tenant/keys/revoke': '?id=:keys',
   '/t/:tenant/people/sign-out': '?keyId=:keys',
+  '/t/:tenant/addresses/remove': '?address=1',
+  '/t/:tenant/addresses/confirm': '?address=1',
+  '/t/:tenant/addresses/clear': '?address=1',
+  '/t/:tenant/webhooks/:id/replay': '?delivery=1',
 }
 
 type Route = { readonly path: string }
@@ -114,6 +121,8 @@ beforeAll(async () => {
     backtests: await askBacktest(harness, { version }),
     orders: (await tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })).body.id,
     keys: id,
+    mails: encodeURIComponent(await writeMail(harness, tenant, { attempts: [['refused', '554 no']] })),
+    webhooks: (await tenant.inside('POST', '/internal/webhooks', { url: 'https://ops.meadow.example/' })).body.id,
     silences: (await tenant.inside('POST', '/internal/silences', { rule: 'r', lasts: 'P1D', reason: 'r' })).body.id,
   })
   // A form misses its key; a page takes no form.
@@ -143,6 +152,7 @@ const form = () => ({
   kind: 'move',
   id: String(ids['keys']),
   keyId: String(ids['keys']),
+  delivery: '1',
 })
 
 type Ask = (browser: Browser, url: string) => Promise<{ status: number }>
@@ -202,9 +212,9 @@ test.each(['read', 'write', 'admin', 'billing'])(
 )
 
 test.each([
-  ['read', 7],
+  ['read', 8],
   ['billing', 4],
-  ['operator', 19],
+  ['operator', 22],
 ] as const)('the navigation of a key %s has the pages that are shown to it', async (caller, most) => {
   const browser = browsers[caller] ?? pages.open()
   const { body } = await browser.get(`/t/${harness.tenant.id}/my`)

@@ -14,6 +14,7 @@ import { recordUsage } from '../../service/record-usage.ts'
 import { asShipped, only } from '../../service/watchdog/alert-world.ts'
 import { statementsIn } from '../../setup/count-statements.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
+import { writeMail } from '../channels/a-mail.ts'
 import { anActiveSim, aPool, aTariff, NOON, type Tenant, times, useHarness } from '../harness.ts'
 import { useConsole } from './form-browser.ts'
 import { aLongReport, askBacktest, doBacktest, writeShadowLog } from './rule-trials.ts'
@@ -107,6 +108,24 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
       Orders: `${path}/orders`,
       Order: `${path}/orders/${order}`,
       Tariffs: `${path}/tariffs`,
+    })
+    const mail = await writeMail(harness, tenant, {
+      text: 'n'.repeat(60_000),
+      attempts: Array.from({ length: 50 }, () => ['later', 'n'.repeat(1000)] as const),
+    })
+    await times(60, () =>
+      writeMail(harness, tenant, { subject: 'n'.repeat(200), attempts: [['gone', 'n'.repeat(500)]] }),
+    )
+    const webhook = (
+      await tenant.inside('POST', '/internal/webhooks', { url: `https://ops.meadow.example/${'n'.repeat(1900)}` })
+    ).body.id
+    await times(60, () => tenant.inside('POST', `/internal/webhooks/${webhook}/test`))
+    Object.assign(paths, {
+      Post: `${path}/mails`,
+      Mail: `${path}/mails/${encodeURIComponent(mail)}`,
+      Addresses: `${path}/addresses`,
+      Webhooks: `${path}/webhooks`,
+      Webhook: `${path}/webhooks/${webhook}`,
     })
     Object.assign(paths, { Month: `${path}/my`, Closed: `${path}/my?cycle=2026-10` })
     const month = `${path}/month`
@@ -211,6 +230,11 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
     'Tenant',
     'Revoke',
     'Sign out',
+    'Post',
+    'Mail',
+    'Addresses',
+    'Webhooks',
+    'Webhook',
   ])('%s', async (name) => {
     const browser = await pages.signedIn(harness.operatorKey)
     const spies = [harness.outside, harness.inside].map((listener) => vi.spyOn(listener, 'inject'))
@@ -233,7 +257,7 @@ describe('a page takes at most 10 calls, 30 statements and 120 kB:', () => {
 
 describe('the console has at most', () => {
   test.each([
-    ['8,500 lines of TypeScript', 'console/**/*.ts', /\n/g, 8500],
+    ['10,500 lines of TypeScript', 'console/**/*.ts', /\n/g, 10_500],
     ['200 lines of scripts', 'console/**/*.js', /\n/g, 200],
     ['24 kB of style', 'console/**/*.css', /[^]/g, 24_000],
   ])('%s', async (_, files, unit, most) => {

@@ -267,9 +267,9 @@ describe('the settings', () => {
     expect(await page('/settings')).not.toContain('level=2')
   })
 
-  test('add a copy address once, refuse one that is none, and remove it once', async () => {
-    const added = await sendTwice('add-copy', '', { email: 'copy@example.com', level: '1' })
-    const wrong = await browser.post(my('/settings/add-copy'), { key: crypto.randomUUID(), email: '<none>', level: '' })
+  test('add an address once, refuse one that is none, and remove it once', async () => {
+    const added = await sendTwice('add', '', { email: 'copy@example.com', level: '1' })
+    const wrong = await browser.post(my('/settings/add'), { key: crypto.randomUUID(), email: '<none>', level: '' })
     const [id] = (await addresses()).flatMap((one: { kind: string; id: number }) =>
       one.kind === 'copy' ? [one.id] : [],
     )

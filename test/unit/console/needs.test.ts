@@ -96,6 +96,12 @@ describe('the needs', () => {
     ])
   })
 
+  test('lead to the mails that were given up', () => {
+    expect(needsOf(situation({ status: { ...QUIET, failedMails: 1 } }))).toMatchObject([
+      { words: '1 mail given up', path: '/mails?status=failed' },
+    ])
+  })
+
   test('lead to retrying workflows, with the failure of the longest', () => {
     const longestRetry = { since: AT, detail: 'the service does not answer' }
     expect(needsOf(situation({ status: { ...QUIET, retryingWorkflows: 1, longestRetry } }))).toMatchObject([
