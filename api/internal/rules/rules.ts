@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { ChangedRules, changeFields, expectField, RuleVersion } from '../../../domain/rules/rule-change.ts'
-import { Instant, nullable, oneOf, strictObject } from '../../../domain/schema.ts'
+import { ChangedRules, changeFields, expectField } from '../../../domain/rules/rule-change.ts'
+import { Instant, nullable, oneOf, strictObject, Text } from '../../../domain/schema.ts'
 import { SUBJECT_KINDS } from '../../../domain/watchdog/subject.ts'
 import { BOUNDS, Match, STAGES } from '../../../rules/rule-file.ts'
 import { earlierRuleVersions } from '../../../service/rules/rows/rule-sets.ts'
@@ -25,7 +25,9 @@ const Rules = strictObject({
       },
     ),
   ),
-  previous: nullable(RuleVersion),
+  previous: nullable(
+    Type.Integer({ minimum: 1, description: 'Version in force before the set activated last; null: none' }),
+  ),
   heard: strictObject(
     {
       tenants: Type.Integer({ minimum: 0, description: 'Tenants already using it' }),
@@ -36,7 +38,7 @@ const Rules = strictObject({
   rules: Type.Array(
     strictObject({
       name: Type.String(),
-      description: Type.String({ description: 'Purpose of the rule' }),
+      description: Text('Purpose of the rule', 'A SIM has used more than its own allowance.'),
       subject: oneOf(SUBJECT_KINDS),
       match: Match,
       file: Type.String({ description: 'Path below the rules folder' }),
