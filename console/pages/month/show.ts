@@ -5,7 +5,7 @@ import type { CycleInfo, MonthEndCounts } from '../../../domain/month-end/month-
 import type { MonthEndPlan } from '../../../domain/month-end/plan.ts'
 import { counted, money } from '../../../domain/quantity.ts'
 import type { WorkflowInfo } from '../../../domain/workflows/workflow.ts'
-import { type Part, tryAnswer } from '../../answers.ts'
+import { tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import { actLinks } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'

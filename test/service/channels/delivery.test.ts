@@ -160,8 +160,8 @@ describe('a mail', () => {
 
 describe('the attempts at a mail', () => {
   const logOf = async (post: Post) => {
-    const [{ id = '' } = {}] = await post.mails()
-    return (await post.asTenant((tx) => findMail(tx, id)))?.attemptLog
+    const [mail] = await post.mails()
+    return (await post.asTenant((tx) => findMail(tx, mail?.id ?? '')))?.attemptLog
   }
 
   test('are kept with their answers, over a retry by a person too', async () => {
