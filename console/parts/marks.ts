@@ -129,6 +129,10 @@ export const entryList = (log: readonly WatchdogLogEntry[], now: number): Html =
 ${log.map((entry) => entryRow(entry, now))}
 </ol>`
 
+/** A text of others as it is, in a box of its own that scrolls. @param label of the box */
+export const textBox = (label: string, text: string): Html =>
+  html`<pre class="source" tabindex="0" role="region" aria-label="${label}">${text}</pre>`
+
 /** Names and values. */
 export const facts = (rows: readonly (readonly [string, Html | string])[]): Html => html`<dl class="facts">
 ${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}

@@ -5,7 +5,7 @@ import { counted } from '../../../domain/quantity.ts'
 import { actLinks } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
 import type { IconName } from '../../parts/icon.ts'
-import { ago, facts, instantMark, line, panel } from '../../parts/marks.ts'
+import { ago, facts, instantMark, line, panel, textBox } from '../../parts/marks.ts'
 import { subjectLink } from '../alerts/marks.ts'
 import { actsOn } from './acts.ts'
 import { mailBadge, mailLink, subjectOf } from './marks.ts'
@@ -51,7 +51,7 @@ ${panel({ title: 'Mail', id: 'mail' }, facts(factsOf(tenantId, mail)))}
 const MOST_TEXT = 40_000
 
 const textOf = (text: string): Html =>
-  html`<pre>${text.slice(0, MOST_TEXT).toWellFormed()}</pre>${text.length > MOST_TEXT ? html`<p class="mute">The rest: <code>simherd mails show</code>.</p>` : ''}`
+  html`${textBox('Text of the mail', text.slice(0, MOST_TEXT).toWellFormed())}${text.length > MOST_TEXT ? html`<p class="mute">The rest: <code>simherd mails show</code>.</p>` : ''}`
 
 const NO_BODY = 'What it says is not stored: it was not written yet, or more than 13 months ago.'
 

@@ -5,7 +5,7 @@ import type { RuleChange } from '../../../domain/rules/rule-change.ts'
 import type { VersionDifferences } from '../../../domain/rules/rule-difference.ts'
 import type { Part } from '../../answers.ts'
 import type { Html } from '../../parts/html.ts'
-import { ago, facts, panelOf } from '../../parts/marks.ts'
+import { ago, facts, panelOf, textBox } from '../../parts/marks.ts'
 import type { RuleInForce, RuleVersion } from './read.ts'
 
 type Stage = RuleInForce['stage']
@@ -75,5 +75,4 @@ const said = (when: string, statements: readonly string[]): Html =>
   html`<span><span class="mute">${when}</span> ${statements.length === 0 ? 'none' : html`<bdi>${statements.join('; ')}</bdi>`}</span>`
 
 /** The text of a file, in a box of its own. */
-export const sourceText = ({ file, text }: RuleVersion['files'][number]): Html =>
-  html`<pre class="source" tabindex="0" role="region" aria-label="Text of ${file}">${text}</pre>`
+export const sourceText = ({ file, text }: RuleVersion['files'][number]): Html => textBox(`Text of ${file}`, text)

@@ -67,7 +67,7 @@ describe('mails', () => {
     const id = await writeMail(harness, tenant, { text: 'One\n<b>two</b>', attempts, about })
     const body = await page(mailPath(id))
 
-    expect(body).toContain('<pre>One\n&lt;b&gt;two&lt;/b&gt;</pre>')
+    expect(body).toContain('>One\n&lt;b&gt;two&lt;/b&gt;</pre>')
     expect(body).not.toContain('onclick')
     expect(textOf(body)).toMatch(
       /Not accepted now, next attempt 2026-11-20 12:01 UTC 451 &lt;i&gt;busy.* Accepted 250 OK/,
