@@ -9,7 +9,7 @@ import { instantMark, line, panel } from '../../parts/marks.ts'
 import { subjectLink } from '../alerts/marks.ts'
 
 /** Rules in the picture: those with the most entries. */
-const MOST_RULES = 20
+const MOST_RULES = 18
 
 /** By rule what it does, and what it would do. */
 export function rulePanel(columns: readonly string[], reports: readonly BacktestReport[]): Html {

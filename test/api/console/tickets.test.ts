@@ -98,7 +98,7 @@ describe('the tickets', () => {
     expect(row(later)).toMatch(/Tried 3 times, next <time [^>]*>in 2 min</)
     expect(row(later)).toContain('<bdi>the carrier refuses it</bdi>')
     expect(row(failed)).toContain('<bdi>the carrier refuses it</bdi> (<bdi>carrier_refused</bdi>)')
-    expect(row(failed)).toContain('the month end of <bdi>2026-10</bdi>')
+    expect(row(failed)).toContain('/month/2026-10"><bdi>2026-10</bdi></a>')
     expect(linksIn(body)).toContain(`/t/${harness.tenant.id}/workflows/provision-and-activate%3At%3A1`)
     expect(linksIn(body)).toContain(`/t/${harness.tenant.id}/alerts?rule=sim+%26+overage`)
   })
