@@ -103,8 +103,8 @@ const linksOn = (page: Page): Promise<string[]> =>
     `[...document.links].filter((a) => a.origin === location.origin).map((a) => a.pathname + a.search)`,
   )
 
-/** Segments of paths that stand for one of many: numbers, cycles, UUIDs, ids of workflows. */
-const ONE_OF_MANY = /^(\d+|\d{4}-\d{2}|[\da-f]{8}-[\da-f-]{27}|[a-z-]+(:|%3A).+)$/i
+/** Segments of paths that stand for one of many: numbers, cycles, UUIDs, ids of workflows and of mails. */
+const ONE_OF_MANY = /^(\d+|\d{4}-\d{2}|[\da-f]{8}-[\da-f-]{27}|[a-z-]+(:|%3A).+|%3C.+)$/i
 
 function kindOf(path: string): string {
   const { pathname, searchParams } = new URL(path, 'http://simherd.invalid')
