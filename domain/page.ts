@@ -102,3 +102,7 @@ export const CodeLabel = strictObject({
 /** Schema of a metadata list. Clients must tolerate unknown codes, because more may be added. */
 export const codeList = (description: string, table: CodeTable) =>
   Type.Array(CodeLabel, { description, examples: [metadataOf(table)] })
+
+/** A page of a list that is here as a whole. */
+export const cutPage = <T>(all: readonly T[], page: number, pageSize: number): Page<T> =>
+  toPage({ page, pageSize }, all.length, all.slice(offsetOf({ page, pageSize }), page * pageSize))

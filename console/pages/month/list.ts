@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import { type Static, Type } from 'typebox'
 import { ServiceError } from '../../../domain/errors.ts'
 import type { CycleInfo } from '../../../domain/month-end/month-end.ts'
-import { pageQuery, toPage } from '../../../domain/page.ts'
+import { cutPage, pageQuery } from '../../../domain/page.ts'
 import { count } from '../../../domain/quantity.ts'
 import { mustAnswer, tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
@@ -30,8 +30,7 @@ export async function cyclesPage(
     tryAnswer(inside.GET('/internal/schedules/month-end')),
   ])
   if (schedule === null) throw new ServiceError('forbidden', 'Month ends are for operators.')
-  const shown = cycles.slice((page - 1) * MOST_ROWS, page * MOST_ROWS)
-  const { pagination } = toPage({ page, pageSize: MOST_ROWS }, cycles.length, shown)
+  const { data: shown, pagination } = cutPage(cycles, page, MOST_ROWS)
   const path = `/t/${tenantId}/month`
   return html`<div class="head"><h1>Month end</h1></div>
 ${said}

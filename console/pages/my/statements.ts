@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { html } from 'hono/html'
 import { cycleName, instant } from '../../../domain/local-time.ts'
 import type { CycleInfo } from '../../../domain/month-end/month-end.ts'
-import { toPage } from '../../../domain/page.ts'
+import { cutPage } from '../../../domain/page.ts'
 import { count, money } from '../../../domain/quantity.ts'
 import { mustAnswer } from '../../answers.ts'
 import { type Calls, type Doors, streamInside } from '../../calls.ts'
@@ -18,8 +18,7 @@ const MOST_ROWS = 6
 
 export async function statementsPage({ inside }: Calls, { id: tenantId }: PageTenant, page: number): Promise<Html> {
   const closed = (await mustAnswer(inside.GET('/internal/cycles'))).filter(({ closedAt }) => closedAt !== null)
-  const shown = closed.slice((page - 1) * MOST_ROWS, page * MOST_ROWS)
-  const { pagination } = toPage({ page, pageSize: MOST_ROWS }, closed.length, shown)
+  const { data: shown, pagination } = cutPage(closed, page, MOST_ROWS)
   const path = `/t/${tenantId}/my`
   const row = async (cycle: CycleInfo): Promise<Html> => {
     const params = { path: { key: cycle.key }, query: { limit: 1 } }

@@ -1,7 +1,7 @@
 /** Tariffs that a tenant can assign, and those that are withdrawn: its own, and the platform's. */
 import { html } from 'hono/html'
 import { labelOf, TariffType } from '../../../domain/codes.ts'
-import { toPage } from '../../../domain/page.ts'
+import { cutPage } from '../../../domain/page.ts'
 import { counted, megabytes, price } from '../../../domain/quantity.ts'
 import type { Tariff } from '../../../domain/tariffs/tariff.ts'
 import { MB } from '../../../domain/units.ts'
@@ -28,7 +28,7 @@ export async function tariffsPage(calls: Calls, path: string, page: number, said
       ? html`<small><a href="${path}/${OFFER.name}?tariff=${tariff.id}">${offerWords(tariff)}… <span class="hidden"><bdi>${tariff.displayName}</bdi></span></a></small>`
       : html`<small>the platform's</small>`
   const all = found.toSorted((a, b) => Number(b.isActive) - Number(a.isActive) || a.id - b.id)
-  const shown = all.slice((page - 1) * MOST_ROWS, page * MOST_ROWS)
+  const { data: shown, pagination } = cutPage(all, page, MOST_ROWS)
   const row = (tariff: Tariff) => html`<tr id="tariff-${tariff.id}">
 <th scope="row"><bdi>${tariff.displayName}</bdi><small>${labelOf(TariffType, tariff.type)}</small><small><bdi>${tariff.description}</bdi></small></th>
 ${termCells(tariff, currency)}
@@ -49,7 +49,7 @@ ${shown.map(row)}
 </tbody>
 </table></div>`
 }
-${nextPage(path, {}, toPage({ page, pageSize: MOST_ROWS }, all.length, shown).pagination)}`
+${nextPage(path, {}, pagination)}`
 }
 
 /** The data, and the fees: of a month, of a GB of overage, of an SMS and a minute of voice. */

@@ -1,6 +1,6 @@
 /** Keys of a tenant's programs: those in use, or those that have ended. */
 import { html } from 'hono/html'
-import { offsetOf, toPage } from '../../../domain/page.ts'
+import { cutPage } from '../../../domain/page.ts'
 import { counted } from '../../../domain/quantity.ts'
 import type { ApiKey } from '../../../domain/tenants/tenant.ts'
 import type { Html } from '../../parts/html.ts'
@@ -21,8 +21,7 @@ export async function keysPage(
   now: number,
 ): Promise<Html> {
   const keys = (await readKeys(calls)).filter((key) => hasEnded(key, now) === ended).toReversed()
-  const part = { page, pageSize: MOST_ROWS }
-  const { data, pagination } = toPage(part, keys.length, keys.slice(offsetOf(part), page * MOST_ROWS))
+  const { data, pagination } = cutPage(keys, page, MOST_ROWS)
   const path = `/t/${tenant.id}/keys`
   const none = ended ? 'No key has ended.' : html`None: no program of the tenant can ask. <em>New key</em> makes one.`
   return html`<form class="filters" method="get" action="${path}" role="search">
