@@ -8,6 +8,10 @@ import type { Part } from '../answers.ts'
 import type { Html } from './html.ts'
 import { type IconName, icon } from './icon.ts'
 
+/** A state in a coloured box. @param name of an icon before its words */
+export const badge = (tone: string, words: string, name: IconName): Html =>
+  html`<span class="badge ${tone}">${icon(name)} ${words}</span>`
+
 const STATUSES: Readonly<Record<SimStatus, readonly [IconName, string]>> = {
   [SimStatus.Unprovisioned]: ['stock', 'quiet'],
   [SimStatus.Active]: ['active', 'good'],
@@ -15,7 +19,7 @@ const STATUSES: Readonly<Record<SimStatus, readonly [IconName, string]>> = {
 }
 export const statusBadge = (status: SimStatus): Html => {
   const [name, tone] = STATUSES[status]
-  return html`<span class="badge ${tone}">${icon(name)} ${labelOf(SimStatus, status)}</span>`
+  return badge(tone, labelOf(SimStatus, status), name)
 }
 
 const LEVELS: Readonly<Record<LogLevel, readonly [IconName, string]>> = {
@@ -30,7 +34,7 @@ export const levelMark = (level: LogLevel): Html => {
 
 export const levelBadge = (level: LogLevel): Html => {
   const [name, tone] = LEVELS[level]
-  return html`<span class="badge ${tone}">${icon(name)} ${labelOf(LogLevel, level)}</span>`
+  return badge(tone, labelOf(LogLevel, level), name)
 }
 
 /** A sentence that stands out at the top of a page. */

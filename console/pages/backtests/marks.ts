@@ -4,8 +4,8 @@ import type { Backtest } from '../../../domain/backtests/backtest.ts'
 import { count, counted } from '../../../domain/quantity.ts'
 import { capital } from '../../../domain/text.ts'
 import type { Html } from '../../parts/html.ts'
-import { type IconName, icon } from '../../parts/icon.ts'
-import { meter } from '../../parts/marks.ts'
+import type { IconName } from '../../parts/icon.ts'
+import { badge, meter } from '../../parts/marks.ts'
 
 const STATES: Readonly<Record<Backtest['state'], readonly [IconName, string]>> = {
   queued: ['stock', 'quiet'],
@@ -15,7 +15,7 @@ const STATES: Readonly<Record<Backtest['state'], readonly [IconName, string]>> =
 }
 export const stateBadge = ({ state }: Pick<Backtest, 'state'>): Html => {
   const [name, tone] = STATES[state]
-  return html`<span class="badge ${tone}">${icon(name)} ${capital(state)}</span>`
+  return badge(tone, capital(state), name)
 }
 
 /** `Version 3`. */

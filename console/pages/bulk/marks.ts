@@ -8,6 +8,7 @@ import { capital } from '../../../domain/text.ts'
 import type { BulkFilter, BulkOutcome, BulkRun, BulkRunDetail, BulkType } from '../../../domain/tickets/bulk.ts'
 import type { Html } from '../../parts/html.ts'
 import { type IconName, icon } from '../../parts/icon.ts'
+import { badge } from '../../parts/marks.ts'
 import { STATUSES } from '../tickets/marks.ts'
 
 interface TypeWords {
@@ -65,9 +66,7 @@ export const OUTCOMES: readonly (readonly [BulkOutcome, IconName, string])[] = [
   ['refused', 'no', 'warning'],
 ]
 export const outcomeBadge = (outcome: BulkOutcome): Html =>
-  html`${OUTCOMES.map(([one, name, tone]) =>
-    one === outcome ? html`<span class="badge ${tone}">${icon(name)} ${capital(outcome)}</span>` : '',
-  )}`
+  html`${OUTCOMES.map(([one, name, tone]) => (one === outcome ? badge(tone, capital(outcome), name) : ''))}`
 
 /** Refused SIMs by reason. */
 export const refusalWords = (refusals: BulkRunDetail['refusals']): Html =>

@@ -2,7 +2,8 @@
 import { html } from 'hono/html'
 import type { MailInfo } from '../../../domain/channels/mail.ts'
 import type { Html } from '../../parts/html.ts'
-import { type IconName, icon } from '../../parts/icon.ts'
+import type { IconName } from '../../parts/icon.ts'
+import { badge } from '../../parts/marks.ts'
 
 /** Leads to the page of a mail. */
 export const mailLink = (tenantId: string, id: string, words: Html | string): Html =>
@@ -17,7 +18,7 @@ export const STATUS_CHOICES = Object.entries(STATUSES).map(([status, [, , words]
 
 export const mailBadge = ({ status }: Pick<MailInfo, 'status'>): Html => {
   const [name, tone, words] = STATUSES[status]
-  return html`<span class="badge ${tone}">${icon(name)} ${words}</span>`
+  return badge(tone, words, name)
 }
 
 /** The subject of a mail is known when it is written. */

@@ -6,7 +6,8 @@ import type { CycleInfo } from '../../../domain/month-end/month-end.ts'
 import { mustAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Html } from '../../parts/html.ts'
-import { type IconName, icon } from '../../parts/icon.ts'
+import type { IconName } from '../../parts/icon.ts'
+import { badge } from '../../parts/marks.ts'
 
 /** @throws ServiceError `cycle_not_found`, `forbidden` */
 export async function readCycle({ inside }: Calls, key: string): Promise<CycleInfo> {
@@ -32,5 +33,5 @@ const PHASES: Readonly<Record<Phase, readonly [IconName, string, string]>> = {
 }
 export const phaseBadge = (cycle: CycleInfo, now: number): Html => {
   const [name, tone, words] = PHASES[phaseOf(cycle, now)]
-  return html`<span class="badge ${tone}">${icon(name)} ${words}</span>`
+  return badge(tone, words, name)
 }

@@ -5,7 +5,8 @@ import { ADDRESS_FIELDS, type Order, type OrderAddress, type OrderStatus } from 
 import { count } from '../../../domain/quantity.ts'
 import type { Typed } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
-import { type IconName, icon } from '../../parts/icon.ts'
+import type { IconName } from '../../parts/icon.ts'
+import { badge } from '../../parts/marks.ts'
 
 const STATUSES: Readonly<Record<OrderStatus, readonly [IconName, string]>> = {
   Pending: ['stock', 'quiet'],
@@ -18,7 +19,7 @@ const STATUSES: Readonly<Record<OrderStatus, readonly [IconName, string]>> = {
 }
 export const orderBadge = ({ status }: Order): Html => {
   const [name, tone] = STATUSES[status]
-  return html`<span class="badge ${tone}">${icon(name)} ${status}</span>`
+  return badge(tone, status, name)
 }
 
 /** `20 × eSIM` */

@@ -3,8 +3,8 @@ import { html } from 'hono/html'
 import { labelOf, TicketStatus, TicketType } from '../../../domain/codes.ts'
 import type { Cause, TicketDetail } from '../../../domain/tickets/ticket.ts'
 import type { Html } from '../../parts/html.ts'
-import { type IconName, icon } from '../../parts/icon.ts'
-import { ahead, often } from '../../parts/marks.ts'
+import type { IconName } from '../../parts/icon.ts'
+import { ahead, badge, often } from '../../parts/marks.ts'
 import { cycleLink } from '../month/marks.ts'
 import { workflowLink } from '../workflows/marks.ts'
 
@@ -18,7 +18,7 @@ export const STATUSES: Readonly<Record<TicketStatus, readonly [IconName, string]
 }
 export const ticketBadge = ({ status }: TicketDetail): Html => {
   const [name, tone] = STATUSES[status]
-  return html`<span class="badge ${tone}">${icon(name)} ${labelOf(TicketStatus, status)}</span>`
+  return badge(tone, labelOf(TicketStatus, status), name)
 }
 
 export const typeWords = ({ type, provisioningInfo }: Pick<TicketDetail, 'type' | 'provisioningInfo'>): string =>

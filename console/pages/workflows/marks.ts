@@ -6,7 +6,8 @@ import { hasFailed, wordOf } from '../../../domain/workflows/run-view.ts'
 import { PASSING_WORDS, STATE_WORDS, TYPE_WORDS } from '../../../domain/workflows/words.ts'
 import type { RunStatus, WorkflowInfo } from '../../../domain/workflows/workflow.ts'
 import type { Html } from '../../parts/html.ts'
-import { type IconName, icon } from '../../parts/icon.ts'
+import type { IconName } from '../../parts/icon.ts'
+import { badge } from '../../parts/marks.ts'
 import { poolLink } from '../pools/marks.ts'
 
 /** The type of a workflow in words; its id, if that is not of this service. */
@@ -36,7 +37,7 @@ export function runBadge(run: Pick<WorkflowInfo, 'status' | 'result'>, retries =
     : isBad
       ? (['warning', 'warning', 'Unsuccessful'] as const)
       : usual
-  return html`<span class="badge ${tone}">${icon(name)} ${words}</span>`
+  return badge(tone, words, name)
 }
 
 /** Empty: no state is known. */
