@@ -22,7 +22,7 @@ import { memoryFolderOf } from './setup/memory-folder.ts'
 import { type Notes, notesOf } from './setup/notes.ts'
 import { filesToRunAgain, outcomeOf } from './setup/outcome.ts'
 import { SEED } from './setup/seed.ts'
-import { measureSlowness } from './setup/slowness.ts'
+import { watchSlowness } from './setup/slowness.ts'
 import type { FileTally, Tally } from './setup/tally.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -47,7 +47,7 @@ async function main(args: readonly string[]): Promise<number> {
     await findTemporalServer({ cacheDir: userCacheDir(), onProgress: (line) => console.log(line) })
   }
   const isHeld = !namesFile && !byProject && !byName
-  const slownessBefore = isHeld ? measureSlowness() : 1
+  const slownessOf = isHeld ? watchSlowness() : () => null
   const first = await runVitest(given, namesFile)
   const again = new Map<string, Tally | undefined>()
   for (const { file } of filesToRunAgain(first.tally)) {
@@ -60,7 +60,7 @@ async function main(args: readonly string[]): Promise<number> {
     exitCode: first.exitCode,
     inCI: process.env.CI === 'true',
     byName,
-    slowness: isHeld ? Math.max(slownessBefore, measureSlowness()) : null,
+    slowness: slownessOf(),
     seed: SEED,
   })
   for (const file of flaky) await keepOutput(file)

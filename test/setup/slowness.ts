@@ -6,15 +6,32 @@
 /** Processor seconds of {@link work} on a machine of its own. */
 const USUAL = 0.22
 const ROUNDS = 3
+const MINUTE_MS = 60_000
 
-/** At least 1. Takes about a second. */
-export function measureSlowness(): number {
+/**
+ * Measures now, each minute, and at the end: neighbours come and go within a run.
+ *
+ * @returns ends it: the largest slowness seen, at least 1
+ */
+export function watchSlowness(): () => number {
   // The first time it is compiled.
   work()
+  let most = measureSlowness()
+  const timer = setInterval(() => {
+    most = Math.max(most, measureSlowness())
+  }, MINUTE_MS).unref()
+  return () => {
+    clearInterval(timer)
+    return Math.max(1, most, measureSlowness())
+  }
+}
+
+/** Takes about a second. */
+function measureSlowness(): number {
   const before = process.cpuUsage()
   for (let round = 0; round < ROUNDS; round += 1) work()
   const { user, system } = process.cpuUsage(before)
-  return Math.max(1, (user + system) / 1e6 / ROUNDS / USUAL)
+  return (user + system) / 1e6 / ROUNDS / USUAL
 }
 
 /** Objects, lists and JSON, of which tests are made too. */
