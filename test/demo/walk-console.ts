@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { signIn } from '../api/console/chromium.ts'
-import { invalidIn, shownFaultsOf } from '../api/console/page-faults.ts'
+import { faultsAt } from '../api/console/page-faults.ts'
 
 export interface Walk {
   /** The path of the first page of each kind: `/t/<tenant>/sims/:id`, and the names of its query. */
@@ -10,15 +10,6 @@ export interface Walk {
   /** Of pages as sent, and as shown in each way. */
   readonly faults: readonly string[]
 }
-
-const WAYS = [
-  { name: 'light, 1280 wide', media: { media: 'screen', colorScheme: 'light' }, width: 1280 },
-  { name: 'dark, 360 wide', media: { media: 'screen', colorScheme: 'dark' }, width: 360 },
-  { name: 'printed', media: { media: 'print', colorScheme: 'light' }, width: 794 },
-] as const
-
-/** Bytes of a page's HTML. */
-const MOST_BYTES = 120_000
 
 /** @param url the console's, without a trailing slash @param key of the person that walks */
 export const walkConsole = (browser: Browser, url: string, key: string): Promise<Walk> =>
@@ -82,20 +73,6 @@ async function walk(context: BrowserContext, page: Page, url: string): Promise<W
 }
 
 const isFile = (path: string): boolean => /\.\w+($|\?)/.test(path)
-
-async function faultsAt(page: Page, url: string): Promise<string[]> {
-  const answer = await page.goto(url)
-  const sent = (await answer?.text()) ?? ''
-  const faults = await invalidIn(sent)
-  if (answer?.status() !== 200) faults.push(`${answer?.status()}`)
-  if (Buffer.byteLength(sent) > MOST_BYTES) faults.push(`${Buffer.byteLength(sent)} bytes`)
-  for (const { name, media, width } of WAYS) {
-    await page.emulateMedia(media)
-    await page.setViewportSize({ width, height: 800 })
-    faults.push(...(await shownFaultsOf(page)).map((fault) => `${name}: ${fault}`))
-  }
-  return faults
-}
 
 /** Paths of the console that the page leads to. */
 const linksOn = (page: Page): Promise<string[]> =>

@@ -1,5 +1,5 @@
 /** Chromium, on a console that listens. */
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll } from 'vitest'
 import { buildConsole } from '../../../console/main.ts'
 import { isExecutable } from '../../../stack/downloads.ts'
@@ -15,7 +15,7 @@ export const hasChromium = async (suite: string): Promise<boolean> =>
 export const launchChromium = (): Promise<Browser> =>
   chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
 
-interface Shown {
+export interface Shown {
   browser: Browser
   /** Of the console, without a trailing slash. */
   url: string
@@ -36,6 +36,18 @@ export function useChromium(harness: Harness, more: Parameters<typeof startedApi
     for (const close of closing.reverse()) await close()
   })
   return made
+}
+
+/** The door, in a new context, and what its pages should not do: speak in the browser's console, ask others. */
+export async function openPage(shown: Shown, shownAs: BrowserContextOptions = {}) {
+  const context = await shown.browser.newContext(shownAs)
+  const page = await context.newPage()
+  const said: string[] = []
+  page.on('console', (message) => said.push(message.text()))
+  page.on('pageerror', ({ message }) => said.push(message))
+  page.on('request', (request) => request.url().startsWith(`${shown.url}/`) || said.push(`asked ${request.url()}`))
+  await page.goto(shown.url)
+  return { context, page, said }
 }
 
 /** Signs in at the door, where the page is. */
