@@ -7,7 +7,7 @@ import { mustAnswer } from '../../answers.ts'
 import type { Html } from '../../parts/html.ts'
 import { icon } from '../../parts/icon.ts'
 import { ANY, choices, isUnfiltered, linkTo, nextPage } from '../../parts/list.ts'
-import { actorMark, instantMark } from '../../parts/marks.ts'
+import { actorMark, instantMark, textBox } from '../../parts/marks.ts'
 import type { TenantCalls } from '../../tenant.ts'
 import { workflowLink } from '../workflows/marks.ts'
 
@@ -52,6 +52,10 @@ const NOUNS: Partial<Record<AuditSubject, string>> = {
   hold: 'decisions',
   silence: 'silences',
   workflow: 'workflows',
+  order: 'orders',
+  cycle: 'month',
+  mail: 'mails',
+  webhook: 'webhooks',
 }
 
 /** The changed object, with a link if there is a page of it. */
@@ -77,8 +81,7 @@ ${values('After', id, after)}
 ${instantMark(at)}</li>`
 }
 
-/** Values of fields, in a region that the keyboard scrolls. */
 const values = (when: 'Before' | 'After', id: number, shown: object | null): Html =>
   shown === null
     ? html`<p>${when}: it is not there.</p>`
-    : html`<p>${when}:</p><pre tabindex="0" role="region" aria-label="${when} entry ${id}">${quote(JSON.stringify(shown, null, 2), MOST_VALUES)}</pre>`
+    : html`<p>${when}:</p>${textBox(`${when} entry ${id}`, quote(JSON.stringify(shown, null, 2), MOST_VALUES))}`

@@ -1,6 +1,7 @@
 /** The pages of a tenant itself: its keys, who is signed in, what was changed, its settings. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { HOSTILE_NAMES } from '../../unit/channels/hostile.ts'
+import { writeMail } from '../channels/a-mail.ts'
 import { asking, NOON, useHarness } from '../harness.ts'
 import { type Browser, escaped, fieldIn, linksIn, OWN, useConsole } from './form-browser.ts'
 
@@ -205,6 +206,22 @@ describe('the audit trail', () => {
     expect(await shown('audit?action=none')).toContain('No change matches.')
     expect((await browser.get(at('audit?subject=none'))).status).toBe(400)
     expect((await browser.get(at('audit?date=2026-13-01'))).status).toBe(400)
+  })
+
+  test('leads to the pages of what was changed', async () => {
+    const { ask, inside } = harness.tenant
+    const order = (await ask('POST', '/api/orders', { type: 1, quantity: 1 })).body.id
+    const url = 'https://ops.meadow.example/hook'
+    const webhook = (await inside('POST', '/internal/webhooks', { url })).body.id
+    const mail = encodeURIComponent(await writeMail(harness, harness.tenant))
+    const resent = encodeURIComponent((await inside('POST', `/internal/mails/${mail}/resend`)).body.id)
+    await inside('POST', '/internal/cycles/2026-10/close')
+    const links = linksIn(await shown('audit'))
+
+    for (const path of [`orders/${order}`, `webhooks/${webhook}`, `mails/${resent}`, 'month/2026-10']) {
+      expect(links).toContain(at(path))
+      expect((await browser.get(at(path))).status, path).toBe(200)
+    }
   })
 
   test('cuts long values, and pages', async () => {
