@@ -108,10 +108,11 @@ export const LONG: readonly LongSuite[] = [
   },
   {
     name: 'demo',
-    proves: 'npm start from nothing to its table, simherd doctor, npm start again, and a month end',
+    proves:
+      'npm start from nothing to its table, simherd doctor, npm start again, a month end, and each page of the console',
     run: { files: ['test/demo/first-run.test.ts'] },
     waits: true,
-    minutes: 5,
+    minutes: 8,
   },
   conformance('examples', 'the public interface under Schemathesis: examples, edges, sequences', 3),
   conformance('reads', 'the public interface under Schemathesis: drawn reads', 5),

@@ -155,14 +155,14 @@ describe('npm start', () => {
     const url: string = stack.consoleUrl
     const billingKey = await keyOf('billing')
     const walks = {
-      operator: await walkConsole(browser, url, stack.operatorKey),
-      read: await walkConsole(browser, url, await keyOf('read')),
-      write: await walkConsole(browser, url, tenantKey),
-      billing: await walkConsole(browser, url, billingKey),
+      operator: await walkConsole(browser, { url, tenantId }, stack.operatorKey),
+      read: await walkConsole(browser, { url, tenantId }, await keyOf('read')),
+      write: await walkConsole(browser, { url, tenantId }, tenantKey),
+      billing: await walkConsole(browser, { url, tenantId }, billingKey),
     }
     const counts = Object.entries(walks).map(([caller, { seen }]) => [caller, seen.size])
     console.log(`pages seen: ${counts.map(([caller, count]) => `${caller} ${count}`).join(', ')}`)
-    const pathOf = (page: string) => walks.operator.seen.get(`/t/${tenantId}${page}`) ?? ''
+    const pathOf = (page: string) => walks.operator.seen.get(`/t/:id${page}`) ?? ''
     const at = process.env['PICTURES'] ?? folder
     await takePictures(
       browser,

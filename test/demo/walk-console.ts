@@ -5,15 +5,15 @@ import { signIn } from '../api/console/chromium.ts'
 import { faultsAt } from '../api/console/page-faults.ts'
 
 export interface Walk {
-  /** The path of the first page of each kind: `/t/<tenant>/sims/:id`, and the names of its query. */
+  /** The path of the first page of each kind: `/t/:id/sims/:id`, and the names of its query. */
   readonly seen: ReadonlyMap<string, string>
   /** Of pages as sent, and as shown in each way. */
   readonly faults: readonly string[]
 }
 
-/** @param url the console's, without a trailing slash @param key of the person that walks */
-export const walkConsole = (browser: Browser, url: string, key: string): Promise<Walk> =>
-  signedIn(browser, url, key, (context, page) => walk(context, page, url))
+/** @param at the console's URL, without a trailing slash, and the tenant to begin at @param key of the person that walks */
+export const walkConsole = (browser: Browser, at: { readonly url: string; readonly tenantId: string }, key: string) =>
+  signedIn(browser, at.url, key, (context, page) => walk(context, page, at))
 
 /** Pictures of pages, as they are shown at first. @param paths by name of the file @param folder where they are put */
 export const takePictures = (
@@ -48,14 +48,18 @@ async function signedIn<T>(
   }
 }
 
-async function walk(context: BrowserContext, page: Page, url: string): Promise<Walk> {
+async function walk(
+  context: BrowserContext,
+  page: Page,
+  { url, tenantId }: { readonly url: string; readonly tenantId: string },
+): Promise<Walk> {
   const seen = new Map<string, string>()
   const faults: string[] = []
   let at = ''
   page.on('console', (message) => faults.push(`${at}: ${message.text()}`))
   page.on('pageerror', ({ message }) => faults.push(`${at}: ${message}`))
   page.on('request', (request) => request.url().startsWith(`${url}/`) || faults.push(`${at}: asked ${request.url()}`))
-  const next = [new URL(page.url()).pathname]
+  const next = [`/t/${tenantId}`]
   for (let path = next.shift(); path !== undefined; path = next.shift()) {
     const kind = kindOf(path)
     if (seen.has(kind)) continue
@@ -86,8 +90,8 @@ const ONE_OF_MANY = /^(\d+|\d{4}-\d{2}|[\da-f]{8}-[\da-f-]{27}|[a-z-]+(:|%3A).+|
 function kindOf(path: string): string {
   const { pathname, searchParams } = new URL(path, 'http://simherd.invalid')
   const segments = pathname.split('/').map((segment, n, all) => {
-    const isRule = all[n - 1] === 'rules' && segment !== 'versions'
-    return isRule || ONE_OF_MANY.test(segment) ? ':id' : segment
+    const isNamed = all[n - 1] === 't' || (all[n - 1] === 'rules' && segment !== 'versions')
+    return isNamed || ONE_OF_MANY.test(segment) ? ':id' : segment
   })
   return [segments.join('/'), ...[...searchParams.keys()].toSorted()].join(' ')
 }
