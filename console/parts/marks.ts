@@ -108,7 +108,7 @@ ${body}
 /** A panel of a part that may be missing; nothing for one that the key may not see. */
 export function panelOf<T>(words: PanelWords, part: Part<T>, body: (data: T) => Html): Html | '' {
   if (part === null) return ''
-  return panel(words, 'data' in part ? body(part.data) : html`<p class="missing">Cannot be read. ${part.missing}</p>`)
+  return panel(words, 'data' in part ? body(part.data) : html`<p class="missing">Cannot be read: ${part.missing}</p>`)
 }
 
 /** A row of a list of class `log`. @param end a time or a state */

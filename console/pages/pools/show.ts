@@ -122,6 +122,6 @@ const settingsOf = (
 ]
 
 function enforcementWords(enforcement: NonNullable<Part<EnforcementSettings>>): Html | string {
-  if ('missing' in enforcement) return html`<span class="missing">Cannot be read. ${enforcement.missing}</span>`
+  if ('missing' in enforcement) return html`<span class="missing">Cannot be read: ${enforcement.missing}</span>`
   return enforcement.data.enabled ? 'on' : html`<span class="critical">stopped: no SIM is suspended</span>`
 }

@@ -70,7 +70,7 @@ test('the cycles are listed, newest first, and the Schedule is Temporal’s', as
     'October 2026 2026-10 2026-10-01 00:00 UTC until 2026-11-01 00:00 UTC Closed 1 0',
   ])
   expect(linksIn(body)).toContain(path(`/${NOVEMBER}`))
-  expect(textOf(panelIn(body, 'schedule'))).toContain('Cannot be read.')
+  expect(textOf(panelIn(body, 'schedule'))).toContain('Cannot be read:')
   expect((await browser.get(path('/schedule/pause'))).status).toBe(503)
   expect((await browser.get(`/t/${harness.other.id}/month`)).body).toContain('No billing cycle is open yet')
 })

@@ -202,7 +202,7 @@ describe('a pool', () => {
       const [, largest = ''] = body.split('id="largest"')
 
       expect(status).toBe(200)
-      expect(largest.split('</section>')[0]).toContain('Cannot be read.')
+      expect(largest.split('</section>')[0]).toContain('Cannot be read:')
       expect(textOf(body)).toContain('Used 2 of 1 GB')
     } finally {
       await schema.alterTable('usage_ledger_away').renameTo('usage_ledger').execute()

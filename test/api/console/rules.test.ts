@@ -77,7 +77,7 @@ describe('the rules', () => {
     expect(list.body).toContain(`Version ${refused} was put in force, and this build refuses it: <bdi>sim/sim-overage`)
     expect(textOf(list.body)).toContain(`Set Version ${second} Since`)
     expect(textOf(page.body)).toContain('Refused by this build')
-    expect(textOf(page.body)).toContain(`Cannot be read. Version ${refused} of the rules has`)
+    expect(textOf(page.body)).toContain(`Cannot be read: Version ${refused} of the rules has`)
     expect(linksIn(page.body)).toContain(`${versionPath(second)}/activate`)
   })
 })
