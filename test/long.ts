@@ -119,7 +119,7 @@ export const LONG: readonly LongSuite[] = [
   conformance('writes', 'the public interface under Schemathesis: drawn writes', 4),
   conformance('internal-examples', 'the internal interface under Schemathesis: examples, edges, sequences', 4),
   conformance('internal-drawn', 'the internal interface under Schemathesis: drawn requests', 8),
-  suite('console-pages', 'api/console/pages', 'each page of the console in Chromium, with the longest texts', 3),
+  suite('console-pages', 'api/console/pages', 'each page of the console in Chromium, with the longest texts', 6),
   suite('crowd', 'api/every-route/crowd', 'a hundred requests at once to any route let another tenant go first', 6),
   waiting(
     suite('two-of-each', 'e2e/two-of-each', 'the main job on two APIs and two workers, with the queues in Redis', 6),

@@ -1,5 +1,6 @@
 /** Faults of a page in Chromium: HTML, accessibility, width. */
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { HtmlValidate } from 'html-validate'
 import type { Page } from 'playwright-core'
 
@@ -12,6 +13,9 @@ const WAYS = [
   { name: 'dark, 360 wide', media: { media: 'screen', colorScheme: 'dark' }, width: 360 },
   { name: 'printed', media: { media: 'print', colorScheme: 'light' }, width: 794 },
 ] as const
+
+/** Where the environment asks for pictures of all pages: a folder. */
+const PICTURES = process.env['PAGE_PICTURES']
 
 /** Bytes of a page's HTML. */
 const MOST_BYTES = 120_000
@@ -53,8 +57,15 @@ export async function faultsInEachWay(page: Page): Promise<string[]> {
     await page.emulateMedia(media)
     await page.setViewportSize({ width, height: 800 })
     faults.push(...(await shownFaultsOf(page)).map((fault) => `${name}: ${fault}`))
+    if (PICTURES !== undefined) await takePicture(page, join(PICTURES, name))
   }
   return faults
+}
+
+function takePicture(page: Page, folder: string): Promise<unknown> {
+  const { pathname, search } = new URL(page.url())
+  const name = `${pathname}${search}`.replaceAll(/[^\w-]+/g, '_').slice(0, 150)
+  return page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
 }
 
 /** Faults of the page of a URL: its status, its HTML as sent, its size, and how it is shown in each way. */

@@ -1,17 +1,19 @@
 /** Each page in Chromium, with the longest texts: valid, accessible, quiet, and no wider than the window. */
 import type { Page } from 'playwright-core'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { TicketType } from '../../../domain/codes.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { beginBacktest, noteBacktestProgress } from '../../../service/backtests/rows/backtests.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { openSession } from '../../../service/tenants/open-session.ts'
-import { inPlatform, inTenant } from '../../../store/tenancy.ts'
-import { failTicket } from '../../service/harness.ts'
+import { openBulkTickets } from '../../../service/tickets/open-bulk-tickets.ts'
+import { inPlatform, inTenant, type TenantTx } from '../../../store/tenancy.ts'
+import { complete, failTicket } from '../../service/harness.ts'
 import { recordUsage } from '../../service/record-usage.ts'
 import { only, withParams } from '../../service/watchdog/alert-world.ts'
 import { writeAlerts } from '../alerts/an-alert.ts'
 import { writeMail } from '../channels/a-mail.ts'
-import { anActiveSim, aPool, aSim, useHarness } from '../harness.ts'
+import { anActiveSim, anIccid, aPool, aSim, aTariff, aTenant, useHarness } from '../harness.ts'
 import { hasChromium, openPage, signIn, useChromium } from './chromium.ts'
 import { faultsAt, faultsInEachWay, shownFaultsOf } from './page-faults.ts'
 import { aLongReport, askBacktest, doBacktest, loadRules, writeShadowLog } from './rule-trials.ts'
@@ -221,6 +223,40 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     await lookHere()
     await look(['/people', `/people/sign-out?keyId=${key.id}`, '/audit', '/audit?subject=mail'])
     await look(['', '/rename', '/billing-email', '/notices'].map((one) => `/settings${one}`))
+  })
+
+  test('the worst night: 5,000 alerts, a decision on hundreds of SIMs, and a carrier that refuses them all', async () => {
+    const tenant = await aTenant(harness, 'N'.repeat(100))
+    const asTenant = <T>(run: (tx: TenantTx) => Promise<T>) => inTenant(harness.store, tenant.id, run)
+    const pool = await aPool(tenant, { name: 'n'.repeat(50), type: 1, tariffId: await aTariff(tenant, 1) })
+    const ids: number[] = []
+    while (ids.length < 5000) {
+      const sims = Array.from({ length: 1000 }, () => ({ iccid: anIccid(), tag: 'w'.repeat(128) }))
+      const { created } = (await tenant.inside('POST', '/internal/sims', { sims })).body
+      ids.push(...created.map((one: { id: number }) => one.id))
+    }
+    const active = ids.slice(0, 300)
+    for (const id of active) {
+      await asTenant((tx) => complete(tx, { simId: id, type: TicketType.Provision, poolId: pool }))
+      await asTenant((tx) => complete(tx, { simId: id, type: TicketType.Activate }))
+    }
+    const alerts = ids.map((id, n) => ({ rule: `${n % 20}`.padEnd(60, 'r'), kind: 'sim', id }) as const)
+    await writeAlerts(harness, tenant, alerts)
+    await tenant.inside('PATCH', '/internal/tenant/enforcement', { guardLeast: 0, guardPct: 0 })
+    const ask = { rule: 'r'.repeat(60), cycle: '2026-11', poolId: pool, simIds: active, workflowId: 'w' }
+    const { holdId } = (await tenant.inside('POST', '/internal/enforcement/permits', ask)).body
+    const bulk = (await tenant.inside('POST', '/internal/bulk-tickets', { type: 'refresh', sims: { ids: active } }))
+      .body
+    await openBulkTickets(harness.store, async () => {}, tenant.id)
+    const open = (await tenant.inside('GET', '/internal/tickets?status=0&pageSize=100')).body
+    const failure = { code: 'carrier_refused', text: 'x'.repeat(300), detail: 'y'.repeat(3000) }
+    for (const { id } of open.data) await asTenant((tx) => failTicket(tx, id, failure))
+    await look(['', '/alerts', `/alerts?rule=${'0'.padEnd(60, 'r')}`, '/sims', '/pools', `/pools/${pool}`], tenant.id)
+    await look([`/decisions/${holdId}`, `/bulk/${bulk.id}`, '/bulk', '/tickets', '/tickets?status=3'], tenant.id)
+    await look(['/enforcement', '/workflows', '/month', '/my', '/my/alerts', '/find?q=www'], tenant.id)
+
+    expect((await tenant.inside('GET', '/internal/alerts?pageSize=1')).body.pagination.totalItems).toBe(5000)
+    expect(open.data).toHaveLength(100)
   })
 
   test('loses nothing in forced colours, with text of 200 %, or enlarged to 200 %', async () => {
