@@ -85,7 +85,8 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
 
   test('compares two backtests', async () => {
     const version = await loadRules(harness, '  ')
-    const [one = 0, other] = [await askBacktest(harness, { version }), await askBacktest(harness, { version })]
+    const one = await askBacktest(harness, { version })
+    const other = await askBacktest(harness, { version })
     await doBacktest(harness, aLongReport())
     await doBacktest(harness, aLongReport())
     const { page, said } = await openSignedIn()
