@@ -1,6 +1,6 @@
 /** Answers of the listeners to a page: required ones, and optional ones with a time limit. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { bodyOrThrow, type FetchResult, textIn } from '../adapters/rest/client.ts'
+import { bodyOrThrow, type FetchResult, faultsOf, textIn } from '../adapters/rest/client.ts'
 import { ERROR_CODES, ServiceError } from '../domain/errors.ts'
 
 /** The answer that a page is about. @throws ServiceError of the same code for any other answer */
@@ -9,7 +9,19 @@ export const mustAnswer = <T>(call: Promise<FetchResult<T>>): Promise<T> =>
 
 function failureOf(problem: unknown): ServiceError {
   const code = ERROR_CODES.find((one) => one === textIn(problem, 'code')) ?? 'internal_error'
-  return new ServiceError(code, textIn(problem, 'detail'))
+  return new ServiceError(code, wordsOf(problem))
+}
+
+/** Wrong fields that a page names. */
+const MOST_FAULTS = 5
+
+/** The detail of a problem, and the wrong fields that it does not speak of. */
+function wordsOf(problem: unknown): string {
+  const detail = textIn(problem, 'detail')
+  const unsaid = faultsOf(problem).filter((line) => !detail.includes(line.slice(line.indexOf(': ') + 2)))
+  if (unsaid.length === 0) return detail
+  const more = unsaid.length > MOST_FAULTS ? `; and ${unsaid.length - MOST_FAULTS} more` : ''
+  return `${detail} ${unsaid.slice(0, MOST_FAULTS).join('; ')}${more}`
 }
 
 /** A part of a page: its data, why it is missing, or null if the key may not see it. */

@@ -85,6 +85,8 @@ describe('the orders', () => {
   })
 })
 
+const TWICE = '8944500102777000001'
+
 describe('an order', () => {
   test('is found, and shows price, payment and delivery', async () => {
     const id = await order({ shippingCity: 'Ghent', quantity: 1200 })
@@ -177,14 +179,20 @@ describe('an order', () => {
     ['too few ICCIDs', { sims: anIccid() }, 422],
     ['no ICCID', { sims: '' }, 400],
     ['no carrier', { sims: `${anIccid()}\n${anIccid()}`, shippingCarrier: '' }, 400],
-  ])('is not shipped with %s: the form keeps what was typed', async (_, wrong, status) => {
+    [
+      'an ICCID twice',
+      { sims: `${TWICE}\n${TWICE}` },
+      400,
+      'Each SIM has an ICCID of its own: 1 do not. /sims/1/iccid: is',
+    ],
+  ])('is not shipped with %s: the form keeps what was typed', async (_, wrong, status, says = 'role="alert"') => {
     const id = await processing()
     const url = `${ordersOf()}/${id}/ship`
     const key = fieldIn((await browser.get(url)).body, 'key')
     const answer = await browser.post(url, { key, shippingCarrier: 'Pigeon Post', trackingNumber: 'PP-<1>', ...wrong })
 
     expect(answer.status).toBe(status)
-    expect(answer.body).toContain('role="alert"')
+    expect(answer.body).toContain(says)
     expect(answer.body).toContain('value="PP-&lt;1&gt;"')
     expect(answer.body).toContain(`>${wrong.sims}</textarea>`)
     expect(await stateOf(id)).toMatchObject({ status: 'Processing', simCount: 0 })
