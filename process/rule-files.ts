@@ -8,9 +8,8 @@ import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { ServiceError } from '../domain/errors.ts'
 import { decode } from '../domain/files/utf8.ts'
-import type { RuleSource } from '../domain/rules/rule-source.ts'
+import { isTestName, type RuleSource } from '../domain/rules/rule-source.ts'
 import packageJson from '../package.json' with { type: 'json' }
-import { isTestName } from '../rules/timeline/read-test-files.ts'
 import { activeRuleVersion } from '../service/rules/rows/rule-sets.ts'
 import { activateRules, inForceInstead, noteRefusedRules, type ReadRules } from '../service/rules/rules-in-force.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
@@ -28,6 +27,13 @@ const isJson = (entry: Dirent): boolean =>
 export interface RuleFolder {
   readonly rules: readonly RuleSource[]
   readonly tests: readonly RuleSource[]
+}
+
+/** The set of a first start. */
+export interface FirstRules {
+  readonly files: readonly RuleSource[]
+  /** Its tests need not be run. */
+  readonly isTested?: boolean
 }
 
 /** Reads the rule files of a folder, as {@link readRuleFolder} does. Test files are left out. */
@@ -54,6 +60,12 @@ export async function readRuleFolder(dir: string): Promise<RuleFolder> {
   return { rules: files.filter(({ file }) => !isTestName(file)), tests: files.filter(({ file }) => isTestName(file)) }
 }
 
+/** All files of a folder, with those of tests. Tests of the shipped rules have passed: each build runs them. */
+export async function readFirstRules(dir: string): Promise<FirstRules> {
+  const { rules, tests } = await readRuleFolder(dir)
+  return { files: [...rules, ...tests], isTested: dir === '' }
+}
+
 /** A rule file from its bytes. The load gate reports bytes that are no text. */
 export function sourceOf(file: string, bytes: Uint8Array): RuleSource {
   const decoded = decode(bytes)
@@ -67,7 +79,7 @@ export function sourceOf(file: string, bytes: Uint8Array): RuleSource {
  *
  * @returns whether a set is in force
  */
-export async function activateFirstRules(store: Store, files: readonly RuleSource[], log: Logger): Promise<boolean> {
+export async function activateFirstRules(store: Store, first: FirstRules, log: Logger): Promise<boolean> {
   const inForce = await inPlatform(store, activeRuleVersion)
   if (inForce !== undefined) {
     log.info({ version: inForce }, 'the rules are in force')
@@ -75,12 +87,14 @@ export async function activateFirstRules(store: Store, files: readonly RuleSourc
   }
   try {
     const caller = { ...WORKER, requestId: randomUUID(), action: 'activateFirstRules' }
-    const { version } = await activateRules({ ...store, caller }, files, 'a worker at the first start', { expect: 0 })
-    log.info({ version, files: files.length }, 'the first rules are in force')
+    const options = { expect: 0, isTested: first.isTested ?? false }
+    const by = 'a worker at the first start'
+    const { version } = await activateRules({ ...store, caller }, first.files, by, options)
+    log.info({ version, files: first.files.length }, 'the first rules are in force')
     return true
   } catch (error) {
     // An operator has loaded others since: those count.
-    if (error instanceof ServiceError && error.code === 'rules_moved') return activateFirstRules(store, files, log)
+    if (error instanceof ServiceError && error.code === 'rules_moved') return activateFirstRules(store, first, log)
     if (!(error instanceof ServiceError && error.code === 'rules_rejected')) throw error
     for (const { pointer, detail } of error.errors)
       log.error({ pointer, reason: `${pointer}: ${detail}` }, 'a rule file has a fault')

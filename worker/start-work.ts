@@ -9,14 +9,13 @@ import { createTransport, type Transport } from '../adapters/channels/mail/trans
 import { consume, openQueues, type QueuesAt } from '../adapters/queues/backend.ts'
 import { openWorkflowClient } from '../adapters/temporal/client.ts'
 import { LINKS_LAST_MS, type Link, sealLink } from '../domain/channels/link.ts'
-import type { RuleSource } from '../domain/rules/rule-source.ts'
 import { durationMs } from '../domain/time/duration.ts'
 import { alertMetrics } from '../process/alert-metrics.ts'
 import { registerClockOffset } from '../process/clock-dependency.ts'
 import type { Dependency } from '../process/health.ts'
 import { createMetrics, jobMetrics } from '../process/metrics.ts'
 import { directUrl, endpointOptions, evaluationOptions, mailOptions, ticketOptions } from '../process/options.ts'
-import { activateFirstRules, refusedRules } from '../process/rule-files.ts'
+import { activateFirstRules, type FirstRules, refusedRules } from '../process/rule-files.ts'
 import type { Settings } from '../process/settings.ts'
 import { startPresence } from '../process/start-presence.ts'
 import { startSweeps } from '../process/start-sweeps.ts'
@@ -78,7 +77,7 @@ interface WorkOptions extends ReturnType<typeof openParts> {
   readonly log: Logger
   /** Ends the wait for the database. */
   readonly signal: AbortSignal
-  readonly ruleFiles: readonly RuleSource[]
+  readonly firstRules: FirstRules
   readonly schema: Dependency
 }
 
@@ -87,7 +86,7 @@ export async function startWork(options: WorkOptions) {
   const { settings, log, signal, store, schema, at, alerts } = options
   const patience = { log, signal }
   if ((await untilDone('the database', schema.check, patience)) === undefined) return undefined
-  const rules = await untilDone('the rules', () => activateFirstRules(store, options.ruleFiles, log), patience)
+  const rules = await untilDone('the rules', () => activateFirstRules(store, options.firstRules, log), patience)
   if (rules === undefined) return undefined
   const links = await mailLinks(settings, store, patience)
   if (links === undefined) return undefined

@@ -14,7 +14,7 @@ import { openAddresses } from '../adapters/rest/addresses.ts'
 import type { WorkflowClient } from '../adapters/temporal/client.ts'
 import { clockDependency } from '../process/clock-dependency.ts'
 import { databaseDependency, rulesDependency, startHealth } from '../process/health.ts'
-import { readRuleFiles } from '../process/rule-files.ts'
+import { readFirstRules } from '../process/rule-files.ts'
 import type { Settings } from '../process/settings.ts'
 import { bundleWorkflows, readBundle } from './bundle-workflows.ts'
 import { carrierDependency } from './carrier-dependency.ts'
@@ -35,7 +35,7 @@ export async function startWorker(settings: Settings, log: Logger, app: FastifyI
     if (refusal === null) log.info("the service takes the workers' key again")
     else log.error({ reason: refusal }, "the service refuses the workers' key: what workflows ask for waits")
   })
-  const ruleFiles = await readRuleFiles(settings.RULES_DIR)
+  const firstRules = await readFirstRules(settings.RULES_DIR)
   const bundle = settings.WORKFLOW_BUNDLE
   const workflows = await (bundle === '' ? bundleWorkflows() : readBundle(bundle))
   const parts = openParts(settings, log)
@@ -68,7 +68,7 @@ export async function startWorker(settings: Settings, log: Logger, app: FastifyI
       carrierDependency(metrics, store, parts.network),
     ],
   })
-  const working = startWork({ ...parts, settings, log, signal: stopping.signal, ruleFiles, schema })
+  const working = startWork({ ...parts, settings, log, signal: stopping.signal, firstRules, schema })
 
   return {
     stop: async () => {

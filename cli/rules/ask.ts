@@ -3,8 +3,9 @@
 import { userInfo } from 'node:os'
 import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
-import { readRuleFiles } from '../../process/rule-files.ts'
-import { loadRuleSet } from '../../rules/load/load-rule-set.ts'
+import { type RuleFolder, readRuleFolder } from '../../process/rule-files.ts'
+import { FaultList } from '../../rules/load/faults.ts'
+import { readSource } from '../../rules/load/read-source.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import type { OutputFlags } from '../output.ts'
 import { lineOfFault } from './check.ts'
@@ -22,17 +23,18 @@ export const changeBody = ({ reason, expect }: ChangeFlags) => ({
   ...dropUndefined({ reason, expect }),
 })
 
-/** Reads the rule files of a folder. @throws CommandFailure if it has none, or if one is not UTF-8 */
-export async function filesIn(folder: string): Promise<RuleSource[]> {
-  const files = await readRuleFiles(folder).catch((error: unknown) => {
+/** Reads the rule and test files of a folder. @throws CommandFailure if it has no rules, or if one is not UTF-8 */
+export async function filesIn(folder: string): Promise<RuleFolder> {
+  const found = await readRuleFolder(folder).catch((error: unknown) => {
     throw new CommandFailure(wordsOf(error), ExitCode.notFound, { cause: error })
   })
-  await refuseUnreadable(files)
-  return files
+  refuseUnreadable([...found.rules, ...found.tests])
+  return found
 }
 
 /** Refuses files whose bytes cannot be sent as text. @throws CommandFailure with file and line of each */
-export async function refuseUnreadable(files: readonly RuleSource[]): Promise<void> {
-  const { faults } = await loadRuleSet(files.filter(({ unreadable }) => unreadable !== undefined))
-  if (faults.length > 0) throw new CommandFailure(faults.map(lineOfFault).join('\n'))
+export function refuseUnreadable(files: readonly RuleSource[]): void {
+  const faults = new FaultList()
+  for (const file of files) if (file.unreadable !== undefined) readSource(file, faults)
+  if (faults.all.length > 0) throw new CommandFailure(faults.all.map(lineOfFault).join('\n'))
 }

@@ -53,7 +53,7 @@ async function askBacktest(
   settings: Settings,
   { tenant: tenantId, folder, version, cycles, wait, output }: BacktestFlags & { tenant: string; folder: string },
 ): Promise<BacktestReport | undefined> {
-  const rules = folder === '' ? version !== undefined && { version } : { files: await filesIn(folder) }
+  const rules = folder === '' ? version !== undefined && { version } : { files: [...(await filesIn(folder)).rules] }
   const body = { tenantId, cycles, ...rules }
   const options = { params: idempotent(), body }
   const asked = await askOnce(settings, (service) => service.POST('/internal/rules/backtests', options))

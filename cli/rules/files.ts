@@ -24,7 +24,7 @@ export async function putRule(settings: Settings, path: string, flags: PutFlags)
   })
   const file = as ?? `${basename(dirname(path))}/${basename(path)}`
   const source = sourceOf(file, bytes)
-  await refuseUnreadable([source])
+  refuseUnreadable([source])
   const params = { path: { file }, ...(expect === undefined ? {} : seen(expect)) }
   const body = { text: source.text, ...changeBody(rest) }
   printChanged(

@@ -4,6 +4,7 @@ import { idempotent } from '../../adapters/rest/client.ts'
 import { dropUndefined } from '../../domain/drop-undefined.ts'
 import { counted } from '../../domain/quantity.ts'
 import type { ChangedRules } from '../../domain/rules/rule-change.ts'
+import type { RuleFolder } from '../../process/rule-files.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askOnce } from '../ask-service.ts'
 import { printAnswer } from '../output.ts'
@@ -16,24 +17,28 @@ import { type ChangeFlags, changeBody, filesIn } from './ask.ts'
  * @throws CommandFailure with every fault of every file; the previous rule set stays in force
  */
 export async function loadRules(settings: Settings, folder: string, flags: ChangeFlags): Promise<void> {
-  const files = await filesIn(folder || settings.RULES_DIR)
-  const body = { files, ...changeBody(flags) }
+  const { rules, tests } = await filesIn(folder || settings.RULES_DIR)
+  const body = { files: [...rules, ...tests], ...changeBody(flags) }
   const loaded = await askOnce(settings, (service) => service.POST('/internal/rules', { body }))
   printAnswer(flags, loaded, ({ version, changed }) => [
     changed
-      ? `version ${version} is in force: ${counted(files.length, 'file')}; every subject is evaluated anew`
-      : `version ${version} with these files (${files.length}) was in force already`,
+      ? `version ${version} is in force: ${filesWords({ rules, tests })}; every subject is evaluated anew`
+      : `version ${version} with these files (${rules.length + tests.length}) was in force already`,
   ])
 }
+
+/** The files of a set, and that its tests have passed. */
+const filesWords = ({ rules, tests }: RuleFolder): string =>
+  `${counted(rules.length, 'file')}${tests.length === 0 ? '' : `, ${counted(tests.length, 'test file')} passed`}`
 
 /** Brings in the rule files of a folder, without putting them in force. @throws CommandFailure with every fault */
 export async function pushRules(settings: Settings, folder: string, flags: ChangeFlags): Promise<void> {
   const { reason } = flags
-  const files = await filesIn(folder || settings.RULES_DIR)
-  const body = { files, ...changeBody(reason === undefined ? {} : { reason }) }
+  const { rules, tests } = await filesIn(folder || settings.RULES_DIR)
+  const body = { files: [...rules, ...tests], ...changeBody(reason === undefined ? {} : { reason }) }
   const pushed = await askOnce(settings, (service) => service.POST('/internal/rules/versions', { body }))
   printAnswer(flags, pushed, ({ version }) => [
-    `version ${version}: ${counted(files.length, 'file')}, not in force; "npx simherd rules activate ${version}" does that`,
+    `version ${version}: ${filesWords({ rules, tests })}, not in force; "npx simherd rules activate ${version}" does that`,
   ])
 }
 

@@ -83,7 +83,12 @@ async function look(folder: string): Promise<Look> {
   const says = new Map([...findingsOf(read.rules, rules).map(saidOfFinding), ...failures])
   if (failures.length > 0) return { text, says, summary: 'tests fail: see above', files: null }
   const passed = results.length === 0 ? '' : `, ${counted(results.length, 'test')} passed`
-  return { text, says, summary: `${counted(read.rules.length, 'file')}: no faults${passed}`, files: read.rules }
+  return {
+    text,
+    says,
+    summary: `${counted(read.rules.length, 'file')}: no faults${passed}`,
+    files: [...read.rules, ...read.tests],
+  }
 }
 
 const FAULTS = 'faults: see above'

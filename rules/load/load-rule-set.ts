@@ -4,12 +4,13 @@
  */
 
 import { LogLevel } from '../../domain/codes.ts'
-import type { RuleSource } from '../../domain/rules/rule-source.ts'
+import { isTestName, type RuleSource } from '../../domain/rules/rule-source.ts'
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/watchdog/subject.ts'
 import { factsRead, type Group } from '../conditions.ts'
 import { factsOf } from '../facts.ts'
 import { type Ladder, withFirstStep } from '../ladder.ts'
 import { matchedFacts } from '../matched-facts.ts'
+import { othersFirst } from '../others-first.ts'
 import { forOf, type Rule } from '../rule.ts'
 import { BOUNDS, isRuleFile, type Match, RuleFile, SharedConditionFile } from '../rule-file.ts'
 import { checkEvent, checkMatch, checkSuspendedStatuses, isEvent, isMatch, readLadder } from './check-event.ts'
@@ -25,22 +26,28 @@ export interface LoadedRuleSet {
   readonly faults: readonly RuleFault[]
 }
 
-/** Checks and loads a set of rule files. Files in a folder named `conditions` contain shared conditions. */
+/**
+ * Checks and loads a set of rule files. Files in a folder named `conditions` contain shared conditions. Of test files it
+ * checks the paths alone.
+ */
 export async function loadRuleSet(files: readonly RuleSource[]): Promise<LoadedRuleSet> {
   const faults = new FaultList()
-  if (files.length > BOUNDS.files) {
-    faults.of('')('', files.length, `at most ${BOUNDS.files} rule files`)
+  const count = files.filter(({ file }) => !isTestName(file)).length
+  if (count > BOUNDS.files) {
+    faults.of('')('', count, `at most ${BOUNDS.files} rule files`)
     return { rules: [], faults: faults.all }
   }
   const known = new Set<string>()
-  const read = (file: RuleSource) => (checkPath(file, known, faults) ? readSource(file, faults) : undefined)
+  const read = (file: RuleSource) =>
+    checkPath(file, known, faults) && !isTestName(file.file) ? readSource(file, faults) : undefined
   return loadFiles(files, faults, read, true)
 }
 
 /** Loads a stored set. Texts and examples were checked at the push; rules are again: this build may refuse them. */
 export function loadStoredRules(files: readonly RuleSource[]): Promise<LoadedRuleSet> {
   const faults = new FaultList()
-  return loadFiles(files, faults, (file) => readStored(file, faults), false)
+  const rules = files.filter(({ file }) => !isTestName(file))
+  return loadFiles(rules, faults, (file) => readStored(file, faults), false)
 }
 
 async function loadFiles(
@@ -70,9 +77,6 @@ async function loadFiles(
   const inOrder = rules.toSorted((a, b) => (a.name < b.name ? -1 : 1))
   return { rules: faults.all.length > 0 ? [] : inOrder, faults: faults.all }
 }
-
-/** Lets other work of this process run: a set of 8 MB takes seconds, and other requests arrive in that time. */
-const othersFirst = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 const isShared = (file: string): boolean => file.split('/').at(-2) === 'conditions'
 const baseName = (file: string): string => (file.split('/').at(-1) ?? file).replace(/\.json$/, '')

@@ -36,6 +36,7 @@ export interface PlayResult {
   readonly phases: readonly PhaseChange[]
   readonly suspensions: readonly TimelineSuspension[]
   readonly would: readonly WouldSuspension[]
+  readonly evaluations: number
   /** It was ended, because it took more evaluations than a test may. */
   readonly isCutOff: boolean
 }
@@ -159,8 +160,9 @@ export async function play(test: TimelineTest, rules: readonly Rule[], coverage:
     now = Math.min(next, cycle.endsAt, instants[0] ?? endsAt, stale, enforcement.nextAt ?? endsAt, endsAt)
   }
   const { suspensions, would } = enforcement
-  const { entries, notices, phases } = watch
-  return { startsAt, endsAt, billingCycle, entries, notices, phases, suspensions, would, isCutOff: now < endsAt }
+  const { entries, notices, phases, evaluations } = watch
+  const effects = { entries, notices, phases, suspensions, would }
+  return { startsAt, endsAt, billingCycle, ...effects, evaluations, isCutOff: now < endsAt }
 }
 
 /** When the feed becomes stale if nothing comes; never if it is. */

@@ -1,7 +1,7 @@
 /** Reads test files, and checks them against the rules that they name. Every fault has its place. */
 
 import { didYouMean } from '../../domain/did-you-mean.ts'
-import type { RuleSource } from '../../domain/rules/rule-source.ts'
+import { isTestName, type RuleSource } from '../../domain/rules/rule-source.ts'
 import { checkShape } from '../load/check-shape.ts'
 import { below, FaultList, type RuleFault, type TextPlace } from '../load/faults.ts'
 import { placesIn, readSource } from '../load/read-source.ts'
@@ -16,8 +16,20 @@ export interface ReadTests {
   readonly placeOf: (pointer: string) => TextPlace | undefined
 }
 
-/** Whether a file is one of tests, by its name. */
-export const isTestName = (file: string): boolean => file.endsWith('.test.json')
+/** The tests of a file: the rules that it names, and the titles. */
+export interface TestTitles {
+  readonly file: string
+  readonly rules: string[]
+  readonly titles: string[]
+}
+
+/** What the test files among those of a stored set test. Files that this build cannot read have none. */
+export const titlesOfTests = (files: readonly RuleSource[]): TestTitles[] =>
+  files.flatMap(({ file, text }) => {
+    const value: unknown = isTestName(file) ? JSON.parse(text) : undefined
+    if (!isTestFile(value)) return []
+    return { file, rules: [...value.rules], titles: value.tests.map(({ title }) => title) }
+  })
 
 /** Reads test files. @param rules all rules that they may name @returns files without faults, and all faults */
 export async function readTestFiles(

@@ -238,6 +238,8 @@ export const TEST_BOUNDS = {
   cycles: 24,
   /** Evaluations of a subject in one test. */
   evaluations: 50_000,
+  /** The same in all tests of a set: a service runs them before it stores the set. */
+  allEvaluations: 1_000_000,
 } as const
 
 export const isTestFile = (value: unknown): value is TestFile => Value.Check(TestFile, value)

@@ -27,6 +27,7 @@ import { isAttached } from '../engine/match.ts'
 import type { Facts } from '../facts.ts'
 import type { Moment } from '../facts-of.ts'
 import { levelAt } from '../ladder.ts'
+import { othersFirst } from '../others-first.ts'
 import type { Rule } from '../rule.ts'
 import type { Stage } from '../rule-file.ts'
 import type { Coverage } from './coverage.ts'
@@ -59,6 +60,8 @@ export interface PhaseChange {
 
 /** Time that a notice below Critical waits for others: the default of `MAIL_GROUP_FIRST`. */
 const GROUP_FIRST_MS = 60_000
+/** Evaluations between which other work of the process runs: some milliseconds. */
+const AT_ONCE = 50
 /** Time alone is looked at once a second at most. */
 const TICK_MS = 1000
 
@@ -94,6 +97,7 @@ export class Watch {
     moment: Moment,
   ): Promise<{ readonly wishes: EnforcementWish[]; readonly nextAt: number }> {
     this.evaluations += 1
+    if (this.evaluations % AT_ONCE === 0) await othersFirst()
     const { at: now, cycle } = moment
     const decided = isWatched(subject) ? this.#rules.filter((rule) => isDecidedAt(rule, moment)) : []
     const attached = decided.filter((rule) => this.#covers(rule, subject, moment))

@@ -17,11 +17,11 @@ import {
   ruleSetOf,
   storeRuleSet,
 } from './rows/rule-sets.ts'
-import { checkRules, putInForce, type ReadRules, type RulesChange, rejected } from './rules-in-force.ts'
+import { checkTestedRules, putInForce, type ReadRules, type RulesChange, rejected } from './rules-in-force.ts'
 
-/** Checks a set with its examples, and stores it as a version not in force. @throws ServiceError `rules_rejected` */
+/** Checks a set with its examples and tests, and stores it as a version not in force. @throws ServiceError `rules_rejected` */
 export async function pushRules(store: Store, given: readonly RuleSource[], by: GivenBy): Promise<{ version: number }> {
-  const { files } = await checkRules(given)
+  const { files } = await checkTestedRules(given)
   return inPlatform(store, async (tx) => {
     await lockRules(tx)
     const { author, reason } = await authored(tx, by)

@@ -4,11 +4,12 @@ import { ServiceError } from '../../domain/errors.ts'
 import { withoutMark } from '../../domain/files/utf8.ts'
 import { counted } from '../../domain/quantity.ts'
 import type { ChangedRules } from '../../domain/rules/rule-change.ts'
-import type { RuleSource } from '../../domain/rules/rule-source.ts'
+import { isTestName, type RuleSource } from '../../domain/rules/rule-source.ts'
 import { type CompiledSet, compileSet } from '../../rules/compile/compile-set.ts'
 import { faultWords, type RuleFault } from '../../rules/load/faults.ts'
 import { loadRuleSet, loadStoredRules } from '../../rules/load/load-rule-set.ts'
 import type { Rule } from '../../rules/rule.ts'
+import { faultsOfTests } from '../../rules/timeline/run-tests.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import { insertSpread } from '../../store/rule-spreads.ts'
@@ -128,12 +129,25 @@ export interface CheckedRules {
   readonly files: readonly RuleSource[]
 }
 
-/** Checks a set that comes in, with its examples. @throws ServiceError `rules_rejected` with every fault at once */
+/**
+ * Checks a set that comes in, with its examples, but does not run its tests.
+ *
+ * @throws ServiceError `rules_rejected` with every fault at once
+ */
 export async function checkRules(given: readonly RuleSource[]): Promise<CheckedRules> {
   const files = given.map((source) => ({ ...source, text: withoutMark(source.text) }))
   const { faults, rules } = await loadRuleSet(files)
   if (faults.length > 0) throw rejected(faults)
   return { rules, files }
+}
+
+/** Checks a set that is to be stored, and runs its tests. @throws ServiceError `rules_rejected` with every fault at once */
+export async function checkTestedRules(given: readonly RuleSource[]): Promise<CheckedRules> {
+  const checked = await checkRules(given)
+  const tests = checked.files.filter(({ file }) => isTestName(file))
+  const faults = await faultsOfTests(tests, checked.rules)
+  if (faults.length > 0) throw rejected(faults)
+  return checked
 }
 
 /** @param set in words, at the beginning of a sentence */
@@ -176,15 +190,16 @@ export async function putInForce(
  * Puts a rule set in force, all of it or nothing. Tenants take it up in separate transactions (`hearOfRules`), and the
  * operator gets a mail with its author. Does nothing if the set is in force already.
  *
+ * @param isTested its tests need not be run
  * @throws ServiceError `rules_rejected` with every fault at once, `rules_moved`; the previous set stays in force
  */
 export async function activateRules(
   store: Store,
   given: readonly RuleSource[],
   author: string | undefined,
-  { reason, expect }: Omit<RulesChange, 'author'> = {},
+  { reason, expect, isTested = false }: Omit<RulesChange, 'author'> & { readonly isTested?: boolean } = {},
 ): Promise<ChangedRules> {
-  const { rules, files } = await checkRules(given)
+  const { rules, files } = await (isTested ? checkRules(given) : checkTestedRules(given))
   return inPlatform(store, async (tx) => {
     await lockRules(tx)
     const by = await authored(tx, { author, reason })

@@ -11,6 +11,7 @@ import {
 import { DifferencesQuery, VersionDifferences } from '../../../domain/rules/rule-difference.ts'
 import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
 import { BOUNDS } from '../../../rules/rule-file.ts'
+import { titlesOfTests } from '../../../rules/timeline/read-test-files.ts'
 import { changeRuleFile } from '../../../service/rules/change-rule-file.ts'
 import { pageOfRuleHistory } from '../../../service/rules/rows/rule-sets.ts'
 import {
@@ -36,6 +37,14 @@ const Version = strictObject({
       file: Type.String({ description: 'Path below the rules folder' }),
       text: Type.String({ description: 'Text of the file' }),
     }),
+  ),
+  tests: Type.Array(
+    strictObject({
+      file: Type.String({ description: 'Path of the test file' }),
+      rules: Type.Array(Type.String({ examples: ['sim-overage'] }), { description: 'Names of the tested rules' }),
+      titles: Type.Array(Type.String({ examples: ['suspends at its limit'] }), { description: 'Titles of its tests' }),
+    }),
+    { description: 'Its tests. All had passed when it was stored' },
   ),
 })
 const OneVersion = Type.Object({ version: RuleVersion })
@@ -76,6 +85,7 @@ export const ruleVersionRoutes = [
         reason,
         activatedAt: activatedAt?.toISOString() ?? null,
         files: files.map(({ file, text }) => ({ file, text })),
+        tests: titlesOfTests(files),
       }
     },
   }),
@@ -94,7 +104,7 @@ export const ruleVersionRoutes = [
   route('POST', '/rules/versions', {
     operationId: 'pushRules',
     summary: 'Store a rule set without activating it',
-    description: 'Checked as a whole, with its examples. Unchanged files keep their version.',
+    description: 'Checked as a whole, with its examples and tests (`*.test.json`). Unchanged files keep their version.',
     problems: ['rules_rejected'],
     idempotent: false,
     body: strictObject(setFields),
@@ -124,7 +134,8 @@ export const ruleVersionRoutes = [
   fileRoute('PUT', '/rules/files/:file', {
     operationId: 'putRuleFile',
     summary: 'Replace or add one file of the rule set in force',
-    description: 'Checked as a whole with the other files; on any fault the previous set stays in force.',
+    description:
+      'Checked as a whole with the other files and their tests; on any fault the previous set stays in force.',
     problems: ['rules_rejected', 'rules_moved'],
     params: OneFile,
     body: strictObject({
@@ -141,7 +152,7 @@ export const ruleVersionRoutes = [
   }),
   fileRoute('DELETE', '/rules/files/:file', {
     operationId: 'removeRuleFile',
-    summary: 'Remove one file from the rule set in force',
+    summary: 'Remove one file from the rule set in force, and with a rule its own tests',
     problems: ['rule_file_not_found', 'rules_rejected', 'rules_moved'],
     params: OneFile,
     query: Type.Object(changeFields),

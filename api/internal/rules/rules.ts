@@ -3,6 +3,7 @@ import { ChangedRules, changeFields, expectField } from '../../../domain/rules/r
 import { Instant, nullable, oneOf, strictObject, Text } from '../../../domain/schema.ts'
 import { SUBJECT_KINDS } from '../../../domain/watchdog/subject.ts'
 import { BOUNDS, Match, STAGES } from '../../../rules/rule-file.ts'
+import { TEST_BOUNDS } from '../../../rules/timeline/test-file.ts'
 import { earlierRuleVersions } from '../../../service/rules/rows/rule-sets.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { countHeard } from '../../../store/rule-spreads.ts'
@@ -54,7 +55,7 @@ export const filesOfSet = (description: string) =>
       file: Type.String({ minLength: 1, maxLength: 300, description: 'Path below the rules folder' }),
       text: Type.String({ maxLength: BOUNDS.fileChars, description: 'Text of the file' }),
     }),
-    { minItems: 1, maxItems: BOUNDS.files, description },
+    { minItems: 1, maxItems: BOUNDS.files + TEST_BOUNDS.files, description },
   )
 /** Fields of a request that brings in a set. */
 export const setFields = {
@@ -90,7 +91,9 @@ export const ruleRoutes = [
   route('POST', '/rules', {
     operationId: 'loadRules',
     summary: 'Activate a complete rule set',
-    description: 'Checked as a whole; on any fault the previous set stays in force, and the answer lists every fault.',
+    description:
+      'Checked as a whole, and its tests are run (`*.test.json`); on any fault the previous set stays in force, and the ' +
+      'answer lists every fault.',
     problems: ['rules_rejected', 'rules_moved'],
     idempotent: false,
     body: strictObject({ ...setFields, ...expectField }),

@@ -1,5 +1,6 @@
 /** The act on a version of the rules: put it in force. Of the version before the present one, this is a rollback. */
 import { html } from 'hono/html'
+import { counted } from '../../../domain/quantity.ts'
 import type { ChangedRules } from '../../../domain/rules/rule-change.ts'
 import type { VersionDifferences } from '../../../domain/rules/rule-difference.ts'
 import type { Part } from '../../answers.ts'
@@ -11,6 +12,8 @@ import { activeVersion, type InForce, readDifferences, readRules, readVersion } 
 interface Activation {
   readonly version: number
   readonly set: InForce
+  /** How many it has. */
+  readonly tests: number
   readonly differences: Part<VersionDifferences>
 }
 
@@ -21,14 +24,14 @@ export const ACTIVATE: Act<Activation, number, ChangedRules> = {
   icon: 'check',
   tone: 'first',
   read: async (calls, version) => {
-    const [set, differences] = await Promise.all([
+    const [set, differences, { tests }] = await Promise.all([
       readRules(calls),
       readDifferences(calls, version),
       readVersion(calls, version),
     ])
-    return { version, set, differences }
+    return { version, set, differences, tests: tests.reduce((sum, { titles }) => sum + titles.length, 0) }
   },
-  confirm: ({ version, set, differences }) => {
+  confirm: ({ version, set, differences, tests }) => {
     const active = activeVersion(set)
     const warning =
       version === active
@@ -44,7 +47,10 @@ export const ACTIVATE: Act<Activation, number, ChangedRules> = {
         ['Then', 'Every SIM and pool of every tenant is judged by it, in some seconds. The operator is mailed.'],
         ['Alerts', 'Those of removed rules are withdrawn; the others go on, and none is mailed twice.'],
         ['SIMs', 'Those that are suspended stay suspended.'],
-        ['Checked', 'The examples of its rules passed when it was stored.'],
+        [
+          'Checked',
+          `The examples of its rules${tests === 0 ? '' : ` and ${counted(tests, 'test')}`} passed when it was stored.`,
+        ],
         ['Taken back', html`By <em>Roll back</em>, on the page of this version.`],
       ],
       ...(warning !== undefined && { warning }),

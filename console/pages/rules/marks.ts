@@ -1,11 +1,12 @@
 /** Words and marks of rules and their versions, for the pages about them. */
 import { html } from 'hono/html'
-import { count } from '../../../domain/quantity.ts'
+import { count, counted } from '../../../domain/quantity.ts'
 import type { RuleChange } from '../../../domain/rules/rule-change.ts'
 import type { VersionDifferences } from '../../../domain/rules/rule-difference.ts'
 import type { Part } from '../../answers.ts'
 import type { Html } from '../../parts/html.ts'
-import { ago, facts, panelOf, textBox } from '../../parts/marks.ts'
+import { linkTo } from '../../parts/list.ts'
+import { ago, facts, line, panel, panelOf, textBox } from '../../parts/marks.ts'
 import type { RuleInForce, RuleVersion } from './read.ts'
 
 type Stage = RuleInForce['stage']
@@ -73,6 +74,26 @@ ${rows.length === 0 ? '' : facts(rows)}`
 
 const said = (when: string, statements: readonly string[]): Html =>
   html`<span><span class="mute">${when}</span> ${statements.length === 0 ? 'none' : html`<bdi>${statements.join('; ')}</bdi>`}</span>`
+
+/** Titles of tests that a page shows of a file. */
+const MOST_TITLES = 10
+
+/** Tests of a version, by file. @param path of the page of the version */
+export function testsPanel(path: string, tests: RuleVersion['tests']): Html {
+  const row = ({ file, titles }: RuleVersion['tests'][number]) => {
+    const more = titles.length - MOST_TITLES
+    const words = [...titles.slice(0, MOST_TITLES), ...(more > 0 ? [`${count(more)} more`] : [])]
+    return line(
+      'check',
+      html`<a href="${linkTo(path, { file })}"><bdi>${file}</bdi></a>${words.map((title) => html`<small><bdi>${title}</bdi></small>`)}`,
+      counted(titles.length, 'test'),
+    )
+  }
+  return panel(
+    { title: 'Tests', id: 'tests', note: 'passed when they were stored' },
+    tests.length === 0 ? html`<p class="empty">None.</p>` : html`<ul class="log">${tests.map(row)}</ul>`,
+  )
+}
 
 /** The text of a file, in a box of its own. */
 export const sourceText = ({ file, text }: RuleVersion['files'][number]): Html => textBox(`Text of ${file}`, text)

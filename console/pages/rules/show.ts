@@ -10,7 +10,7 @@ import type { Html } from '../../parts/html.ts'
 import { linkTo } from '../../parts/list.ts'
 import { ago, facts, panel, panelOf } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
-import { STAGE_WORDS, SUBJECTS, sourceText, stageBadge, versionLink } from './marks.ts'
+import { STAGE_WORDS, SUBJECTS, sourceText, stageBadge, testsPanel, versionLink, versionPath } from './marks.ts'
 import { type RuleInForce, readRules, readVersion } from './read.ts'
 
 /** @throws ServiceError `rule_not_found`, `forbidden` */
@@ -18,7 +18,7 @@ export async function rulePage(calls: Calls, { id }: PageTenant, name: string, n
   const { version, rules } = await readRules(calls)
   const rule = rules.find((one) => one.name === name)
   if (rule === undefined) throw new ServiceError('rule_not_found', `No rule ${name} is in force.`)
-  const [{ files }, coverage] = await Promise.all([
+  const [{ files, tests }, coverage] = await Promise.all([
     readVersion(calls, version),
     tryAnswer(calls.inside.GET('/internal/rules/coverage')),
   ])
@@ -37,6 +37,10 @@ export async function rulePage(calls: Calls, { id }: PageTenant, name: string, n
 </div></div>
 ${panel({ title: 'Rule', id: 'rule' }, facts(rows))}
 ${panelOf({ title: 'In this tenant', id: 'activity' }, coverage, (found) => activity(rule, found, now))}
+${testsPanel(
+  versionPath(id, version),
+  tests.filter((one) => one.rules.includes(name)),
+)}
 ${files.filter((one) => one.file === file).map((one) => panel({ title: 'Text', id: 'text' }, sourceText(one)))}`
 }
 

@@ -10,7 +10,7 @@ import { linkTo } from '../../parts/list.ts'
 import { panel, panelOf } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { actsOn } from './acts.ts'
-import { changeTable, differencesPanel, sourceText, versionPath } from './marks.ts'
+import { changeTable, differencesPanel, sourceText, testsPanel, versionPath } from './marks.ts'
 import { type InForce, type RuleVersion, readDifferences, readRules, readVersion } from './read.ts'
 
 export const VersionQuery = Type.Object({ ...Done.properties, file: Type.Optional(Type.String({ maxLength: 300 })) })
@@ -45,6 +45,7 @@ ${actsOn(tenantId, version, set)}
 ${said}
 ${differencesPanel(differences)}
 ${panelOf({ title: 'History', id: 'history', note: 'newest first' }, history, ({ data }) => changeTable(tenantId, data, now))}
+${testsPanel(versionPath(tenantId, version), found.tests)}
 ${panel({ title: 'Files', id: 'files', note: counted(found.files.length, 'file') }, fileList(versionPath(tenantId, version), found, file))}`
 }
 

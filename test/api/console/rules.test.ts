@@ -1,4 +1,5 @@
 /** The pages of rules: the set in force, a rule, a version, and putting one in force. */
+import { readFile } from 'node:fs/promises'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { asShipped, inStage, only, withParams } from '../../service/watchdog/alert-world.ts'
@@ -100,6 +101,27 @@ describe('a version', () => {
     expect(never).toContain('sim/sim-overage.json')
     expect((await browser.get(versionPath(999_999))).status).toBe(404)
     expect((await browser.get(versionPath(0))).status).toBe(400)
+  })
+
+  test('shows the tests that it has passed, and so does each of its rules', async () => {
+    const file = 'sim/sim-overage.test.json'
+    const text = await readFile(new URL(`../../../rules/${file}`, import.meta.url), 'utf8')
+    const files = [...only({ [RULE]: asShipped, 'sim-silent': asShipped }), { file, text }]
+    const { version } = (await harness.operate('POST', '/internal/rules/versions', { files })).body
+    const [page, form] = [
+      await browser.get(versionPath(version)),
+      await browser.get(`${versionPath(version)}/activate`),
+    ]
+    await harness.operate('POST', `/internal/rules/versions/${version}/activate`, {})
+    const [tested, untested] = [await browser.get(path(`/${RULE}`)), await browser.get(path('/sim-silent'))]
+
+    expect(textOf(page.body)).toMatch(
+      /Tests passed when they were stored sim\/sim-overage\.test\.json suspends, .* \d tests/,
+    )
+    expect(linksIn(tested.body)).toContain(`${versionPath(version)}?file=sim%2Fsim-overage.test.json`)
+    expect(textOf(tested.body)).toContain('suspends, resolves on a correction')
+    expect(textOf(untested.body)).toContain('passed when they were stored None.')
+    expect(textOf(form.body)).toMatch(/The examples of its rules and \d tests passed when it was stored\./)
   })
 
   test('of long files shows one at a time', async () => {

@@ -8,6 +8,8 @@ import { useHarness } from '../harness.ts'
 const harness = useHarness()
 const FILE = 'sim/sim-overage.json'
 const textOf = (file: string) => readFile(new URL(`../../../rules/${file}`, import.meta.url), 'utf8')
+const TESTS = 'sim/sim-overage.test.json'
+const titleOf = ({ title }: { title: string }) => title
 const overage = await textOf(FILE)
 const shipped = JSON.parse(overage)
 
@@ -110,6 +112,24 @@ describe('one file of the rules', () => {
     expect(await names()).toEqual(['sim-overage'])
   })
 
+  test('takes its own tests along', async () => {
+    await load()
+    const tests = SILENT.replace('.json', '.test.json')
+    const early = await put({}, await textOf(tests), tests)
+    await put()
+    await put({}, await textOf(tests), tests)
+    const filesNow = async () =>
+      (await harness.operate('GET', `/internal/rules/versions/${await inForce()}`)).body.files.map(
+        ({ file }: { file: string }) => file,
+      )
+    const between = await filesNow()
+    await remove()
+
+    expect(early).toMatchObject({ status: 422, body: { code: 'rules_rejected' } })
+    expect(between).toEqual([FILE, SILENT, tests])
+    expect(await filesNow()).toEqual([FILE])
+  })
+
   test('is left where somebody has changed the rules since', async () => {
     await load()
     const seen = await etag()
@@ -163,6 +183,32 @@ describe('versions of the rules', () => {
     expect(await push(files)).toBe(version)
     const { body } = await harness.operate('GET', `/internal/rules/versions/${version}`)
     expect(body).toMatchObject({ version, author: 'Ann', reason: null, activatedAt: null, files })
+  })
+
+  test('come with their tests, which must pass', async () => {
+    const [rule = { file: '', text: '' }] = aSet()
+    const tests = { file: TESTS, text: await textOf(TESTS) }
+    const version = await push([rule, tests])
+    const { body } = await harness.operate('GET', `/internal/rules/versions/${version}`)
+    const failing = { ...tests, text: tests.text.replace('"at": "+11d"', '"at": "+12d"') }
+    const [refused, named] = [
+      await post('', { files: [rule, failing] }),
+      await post('', { files: [rule, { ...tests, text: tests.text.replace('"sim-overage"', '"sim-under"') }] }),
+    ]
+
+    expect(body.files).toEqual([rule, tests])
+    expect(body.tests).toEqual([
+      { file: TESTS, rules: ['sim-overage'], titles: JSON.parse(tests.text).tests.map(titleOf) },
+    ])
+    expect([refused.status, named.status]).toEqual([422, 422])
+    expect(refused.body.errors[0]).toEqual({
+      pointer: expect.stringContaining(`${TESTS}#/tests/0/expect/`),
+      detail: expect.stringMatching(
+        /^line \d+, column \d+: got \+11d .*, expected .*"\+12d".* \(test "suspends, .*"\)$/,
+      ),
+    })
+    expect(named.body.errors[0].pointer).toBe(`${TESTS}#/rules/0`)
+    expect(await inForce()).toBe(before)
   })
 
   test('are put in force once', async () => {

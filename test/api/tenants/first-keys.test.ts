@@ -5,7 +5,7 @@ import pino from 'pino'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createOperatorKey } from '../../../cli/commands/keys.ts'
 import { bootstrap } from '../../../cli/start/keys.ts'
-import { activateFirstRules, readRuleFiles } from '../../../process/rule-files.ts'
+import { activateFirstRules, readFirstRules } from '../../../process/rule-files.ts'
 import { readSettings } from '../../../process/settings.ts'
 import { connect } from '../../../store/connect.ts'
 import { freshDatabase } from '../../setup/database.ts'
@@ -78,7 +78,7 @@ describe('the audit trail', () => {
     const database = await aDatabase()
     const store = { db: database.db, clock: Date.now, enqueue: () => undefined }
 
-    await activateFirstRules(store, await readRuleFiles(''), pino({ level: 'silent' }))
+    await activateFirstRules(store, await readFirstRules(''), pino({ level: 'silent' }))
 
     expect(await database.trail()).toMatchObject([{ actor: 'service:worker', keyId: null, subject: 'rules' }])
   })

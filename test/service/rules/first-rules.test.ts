@@ -26,7 +26,7 @@ test('are not put in the place of those that an operator loads meanwhile', async
   let first: Promise<boolean> | undefined
   await inPlatform(store, async (tx) => {
     await lockRules(tx)
-    first = activateFirstRules(store, SHIPPED, silent)
+    first = activateFirstRules(store, { files: SHIPPED }, silent)
     await soon(async () => expect(await waitsForRules()).toBe(1))
     const { rules } = await loadStoredRules(OPERATORS)
     const { version } = await storeRuleSet(tx, OPERATORS, { author: 'Ann' })
@@ -43,14 +43,18 @@ test('are not put in force with a file that is not UTF-8', async () => {
   const log = pino({}, { write: (line) => void lines.push(line) })
   const latin1 = sourceOf('sim/latin.json', Buffer.from('{\n"name": "Zürich"}', 'latin1'))
 
-  expect(await activateFirstRules(store, [...SHIPPED, latin1], log)).toBe(false)
+  expect(await activateFirstRules(store, { files: [...SHIPPED, latin1] }, log)).toBe(false)
   expect(lines[0]).toContain('sim/latin.json#: line 2, column 1: ')
   expect(lines[0]).toContain('is not UTF-8')
 })
 
 test('are put in force by several workers once', async () => {
   const store = await aStore()
-  expect(await Promise.all([1, 2, 3].map(() => activateFirstRules(store, SHIPPED, silent)))).toEqual([true, true, true])
+  expect(await Promise.all([1, 2, 3].map(() => activateFirstRules(store, { files: SHIPPED }, silent)))).toEqual([
+    true,
+    true,
+    true,
+  ])
   const { rows } = await sql`select from rule_activations`.execute(store.db)
   expect(rows).toHaveLength(1)
 })
