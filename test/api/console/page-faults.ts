@@ -28,7 +28,8 @@ const FAULTS = `(async () => {
   const { scrollWidth, clientWidth } = document.documentElement
   const wide = scrollWidth > clientWidth ? [scrollWidth + ' wide of ' + clientWidth] : []
   const isCut = (one) => one.getBoundingClientRect().right > one.closest('.panel').getBoundingClientRect().right
-  const cut = [...document.querySelectorAll('.panel :is(table, input, select, textarea, button)')].filter(isCut)
+  const panels = [...document.querySelectorAll('.panel')].filter((one) => one.scrollWidth > one.clientWidth)
+  const cut = [...document.querySelectorAll('.panel :is(table, input, select, textarea, button)')].filter(isCut).concat(panels)
   return [...cut.map((one) => 'cut off: ' + one.outerHTML.slice(0, 50)), ...violations.map(({ id, nodes }) => id + ': ' + nodes[0].html), ...wide]
 })()`
 

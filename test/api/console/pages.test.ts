@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { TicketType } from '../../../domain/codes.ts'
-import { readRuleFiles } from '../../../process/rule-files.ts'
+import { readRuleFolder } from '../../../process/rule-files.ts'
 import { beginBacktest, noteBacktestProgress } from '../../../service/backtests/rows/backtests.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { openSession } from '../../../service/tenants/open-session.ts'
@@ -116,10 +116,13 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
 
   test('rules, before and after a version is put in force', async () => {
     const name = `sim-${'o'.repeat(56)}`
-    const renamed = (file: string, text: string) =>
-      file === 'sim/sim-overage.json' ? [{ file: `sim/${name}.json`, text: text.replace('sim-overage', name) }] : []
-    const shipped = await readRuleFiles('')
-    const files = [...shipped, ...shipped.flatMap(({ file, text }) => renamed(file, text))]
+    const shipped = await readRuleFolder('')
+    const ofOverage = [...shipped.rules, ...shipped.tests].filter(({ file }) => file.startsWith('sim/sim-overage.'))
+    const renamed = ofOverage.map(({ file, text }) => ({
+      file: file.replace('sim-overage', name),
+      text: text.replaceAll('sim-overage', name).replaceAll('"title": "', `"title": "${'t'.repeat(100)}`),
+    }))
+    const files = [...shipped.rules, ...renamed]
     const message = withParams({ message: `{{iccid}} ${'m'.repeat(200)}`, stage: 'shadow' })
     const { version } = await activateRules(harness.store, only({ 'sim-overage': message }), 'a'.repeat(100))
     const body = { files, author: 'a'.repeat(100), reason: 'r'.repeat(500) }
