@@ -44,10 +44,10 @@ async function changeOnce(store: Store, { file, text, asSeen, ...by }: FileChang
       `The rules have changed since: version ${expect} is in force now, and If-Match asks for ${asSeen.join(' or ') || 'no version there is'}.`,
     )
   }
+  if (text === null && !files.some((one) => one.file === file))
+    throw new ServiceError('rule_file_not_found', `file: version ${expect} has no ${file}.`)
   // A rule that goes takes its own tests along.
   const gone = text === null ? [file, file.replace(/\.json$/, '.test.json')] : [file]
   const others = files.filter((one) => !gone.includes(one.file))
-  if (text === null && others.length === files.length)
-    throw new ServiceError('rule_file_not_found', `file: version ${expect} has no ${file}.`)
   return activateRules(store, text === null ? others : [...others, { file, text }], by.author, { ...by, expect })
 }

@@ -123,10 +123,15 @@ describe('one file of the rules', () => {
         ({ file }: { file: string }) => file,
       )
     const between = await filesNow()
+    const loose = await put({}, await textOf(tests), 'sim/loose.test.json')
+    const missing = await harness.operate('DELETE', `${pathOf('sim/loose.json')}?author=Ann`)
+    await harness.operate('DELETE', `${pathOf('sim/loose.test.json')}?author=Ann`)
     await remove()
 
     expect(early).toMatchObject({ status: 422, body: { code: 'rules_rejected' } })
     expect(between).toEqual([FILE, SILENT, tests])
+    expect(loose.status).toBe(200)
+    expect(missing).toMatchObject({ status: 404, body: { code: 'rule_file_not_found' } })
     expect(await filesNow()).toEqual([FILE])
   })
 
