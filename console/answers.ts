@@ -18,7 +18,7 @@ const MOST_FAULTS = 5
 /** The detail of a problem, and the wrong fields that it does not speak of. */
 function wordsOf(problem: unknown): string {
   const detail = textIn(problem, 'detail')
-  const unsaid = faultsOf(problem).filter((line) => !detail.includes(line.slice(line.indexOf(': ') + 2)))
+  const unsaid = faultsOf(problem, detail)
   if (unsaid.length === 0) return detail
   const more = unsaid.length > MOST_FAULTS ? `; and ${unsaid.length - MOST_FAULTS} more` : ''
   return `${detail} ${unsaid.slice(0, MOST_FAULTS).join('; ')}${more}`

@@ -60,8 +60,10 @@ const Faults = Type.Object({
   ),
 })
 
-/** The wrong fields that a problem names, one line each. */
-export const faultsOf = (problem: unknown): string[] =>
+/** The wrong fields that a problem names, one line each. @param said a text; fields that it explains are left out */
+export const faultsOf = (problem: unknown, said = ''): string[] =>
   Value.Check(Faults, problem)
-    ? problem.errors.map(({ pointer, parameter, detail }) => `${pointer ?? parameter ?? ''}: ${detail}`)
+    ? problem.errors
+        .filter(({ detail }) => said === '' || !said.includes(detail))
+        .map(({ pointer, parameter, detail }) => `${pointer ?? parameter ?? ''}: ${detail}`)
     : []
