@@ -75,7 +75,8 @@ ${rows.length === 0 ? '' : facts(rows)}`
 const said = (when: string, statements: readonly string[]): Html =>
   html`<span><span class="mute">${when}</span> ${statements.length === 0 ? 'none' : html`<bdi>${statements.join('; ')}</bdi>`}</span>`
 
-/** Titles of tests that a page shows of a file. */
+/** Test files that a page shows, and titles of each. */
+const MOST_TEST_FILES = 20
 const MOST_TITLES = 10
 
 /** Tests of a version, by file. @param path of the page of the version */
@@ -89,9 +90,12 @@ export function testsPanel(path: string, tests: RuleVersion['tests']): Html {
       counted(titles.length, 'test'),
     )
   }
+  const more = tests.length - MOST_TEST_FILES
   return panel(
     { title: 'Tests', id: 'tests', note: 'passed when they were stored' },
-    tests.length === 0 ? html`<p class="empty">None.</p>` : html`<ul class="log">${tests.map(row)}</ul>`,
+    tests.length === 0
+      ? html`<p class="empty">None.</p>`
+      : html`<ul class="log">${tests.slice(0, MOST_TEST_FILES).map(row)}</ul>${more <= 0 ? '' : html`<p>and ${counted(more, 'test file')} more</p>`}`,
   )
 }
 

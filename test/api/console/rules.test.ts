@@ -114,6 +114,10 @@ describe('a version', () => {
     ]
     await harness.operate('POST', `/internal/rules/versions/${version}/activate`, {})
     const [tested, untested] = [await browser.get(path(`/${RULE}`)), await browser.get(path('/sim-silent'))]
+    const copies = Array.from({ length: 23 }, (_, n) => `sim/tests-${n}.test.json`)
+    const set = { files: [...files.slice(0, 2), ...copies.map((copy) => ({ file: copy, text }))] }
+    const { version: last } = (await harness.operate('POST', '/internal/rules/versions', set)).body
+    const many = await browser.get(versionPath(last))
 
     expect(textOf(page.body)).toMatch(
       /Tests passed when they were stored sim\/sim-overage\.test\.json suspends, .* \d tests/,
@@ -121,6 +125,7 @@ describe('a version', () => {
     expect(linksIn(tested.body)).toContain(`${versionPath(version)}?file=sim%2Fsim-overage.test.json`)
     expect(textOf(tested.body)).toContain('suspends, resolves on a correction')
     expect(textOf(untested.body)).toContain('passed when they were stored None.')
+    expect(textOf(many.body)).toContain('and 3 test files more')
     expect(textOf(form.body)).toMatch(/The examples of its rules and \d tests passed when it was stored\./)
   })
 
