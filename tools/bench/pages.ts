@@ -1,16 +1,21 @@
 /**
- * Measures the console's pages over HTTP with four readers, on an estate with 5,000 firing alerts and a failed ticket of
- * every tenth SIM: p50 and p95 of each page, and usage records a second meanwhile, compared with those at rest.
+ * Measures the console's pages over HTTP with four readers, on an estate with 5,000 firing alerts, a failed ticket of
+ * every tenth SIM, a closed billing cycle, and the mails, orders and audit trail of a year: p50 and p95 of each page, and
+ * usage records a second meanwhile, compared with those at rest. Not measured: pages of workflows, which ask Temporal.
  *
  * Usage: node tools/bench/pages.ts [--sims 1000000] [--requests 200]. Exits with 1 if a p95 misses its target.
  */
 import { sql } from 'kysely'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
+import { readRuleFiles } from '../../process/rule-files.ts'
 import { isFiring, unseen } from '../../rules/alerts/alert-state.ts'
 import { saveAlerts } from '../../service/alerts/rows/alerts.ts'
+import { closeCycle, prepareClose } from '../../service/month-end/close-cycle.ts'
+import { activateRules } from '../../service/rules/rules-in-force.ts'
+import { currentCycle, openRunningCycle } from '../../service/usage/rows/cycles.ts'
 import { freePort } from '../../stack/free-port.ts'
-import { inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, type TenantTx, withLongTimeout } from '../../store/tenancy.ts'
 import { startApi } from './api.ts'
 import { anEstate } from './estate.ts'
 import { machine, quantile, wholeNumbers } from './measure.ts'
@@ -18,6 +23,11 @@ import { machine, quantile, wholeNumbers } from './measure.ts'
 const READERS = 4
 const ALERTS = 5000
 const RECORDS = 1000
+/** Mails, entries of the audit trail and of the shadow log. */
+const KEPT = 100_000
+const ORDERS = 10_000
+const BULK_RUNS = 20
+const BULK_ITEMS = 10_000
 /** Milliseconds of the 95th of a hundred. */
 const TARGET = { page: 500, find: 50, pulse: 5 }
 const REST_MS = 5000
@@ -25,11 +35,14 @@ const REST_MS = 5000
 const { sims, requests } = wholeNumbers({ sims: 1_000_000, requests: 200 })
 const estate = await anEstate(sims)
 try {
+  const cycles = await closeCycleBefore()
+  const { version } = await activateRules(estate.store, await readRuleFiles(''), 'bench', { isTested: true })
   const port = await freePort()
   const api = await startApi(estate.url, { CONSOLE_PORT: String(port), RATE_LIMIT: 0 })
   try {
-    const known = await inTenant(estate.store, estate.tenantId, addTrouble)
-    await measure(`http://127.0.0.1:${port}`, api.internalUrl, known)
+    const trouble = await inTenant(estate.store, estate.tenantId, addTrouble)
+    const kept = await inTenant(estate.store, estate.tenantId, addYear)
+    await measure(`http://127.0.0.1:${port}`, api.internalUrl, { ...trouble, ...kept, ...cycles, version })
   } finally {
     await api.stop()
   }
@@ -37,7 +50,24 @@ try {
   await estate.close()
 }
 
-type Known = Awaited<ReturnType<typeof addTrouble>>
+interface Known extends Awaited<ReturnType<typeof addTrouble>>, Awaited<ReturnType<typeof addYear>> {
+  /** Keys of the running and of the closed cycle. */
+  readonly running: string
+  readonly before: string
+  /** Of the rules in force. */
+  readonly version: number
+}
+
+/** Opens and closes the billing cycle before the running one. @returns the keys of both */
+async function closeCycleBefore(): Promise<Pick<Known, 'running' | 'before'>> {
+  const { store, tenantId } = estate
+  const running = await inTenant(store, tenantId, currentCycle)
+  const long = withLongTimeout(store)
+  const { key } = await openRunningCycle({ ...long, clock: () => running.startsAt - 1 }, tenantId)
+  await prepareClose(long, tenantId, key)
+  await inTenant(long, tenantId, (tx) => closeCycle(tx, key))
+  return { running: running.key, before: key }
+}
 
 /** Alerts that fire, tickets that failed, a silence: objects that pages are about. */
 async function addTrouble(tx: TenantTx) {
@@ -57,17 +87,63 @@ async function addTrouble(tx: TenantTx) {
     select gen_random_uuid(), id, ${TicketType.Refresh}, ${TicketStatus.Failed}, ${tx.now}, '{"by": "user"}', ${tx.now},
            ${tx.now}
       from sims where tenant_id = ${tx.tenantId} and id % 10 = 0`.execute(tx.q)
-  const idOf = async (table: string) => {
-    const { rows } = await sql<{ id: string }>`
-      select id::text from ${sql.table(table)} where tenant_id = ${tx.tenantId} limit 1`.execute(tx.q)
-    return rows[0]?.id ?? ''
-  }
   const [sim] = some
   if (sim === undefined) throw new Error('the estate has no SIM in a pool')
-  return { sim, alert: await idOf('alerts'), ticket: await idOf('tickets') }
+  return { sim, alert: await idOf(tx, 'alerts'), ticket: await idOf(tx, 'tickets') }
 }
 
-function pathsOf({ sim, alert, ticket }: Known): readonly (readonly [string, string, number])[] {
+/** Adds the audit trail, the mails, the orders, the bulk runs and the shadow log of a year. */
+async function addYear(tx: TenantTx) {
+  const numbers = (count: number) => sql`generate_series(1, ${count}::integer) as s(n)`
+  const ago = (count: number) => sql`${tx.now}::timestamptz - interval '365 days' * (1 - n / ${count}::float8)`
+  await sql`
+    insert into audit_log (tenant_id, at, request_id, action, subject, subject_id, actor, after)
+    select ${tx.tenantId}, ${ago(KEPT)}, 'request ' || n, 'updateSim', 'sim', n::text, 'operator', '{"tag": "meter"}'
+      from ${numbers(KEPT)}`.execute(tx.q)
+  await sql`
+    insert into notifications (dedupe_key, level, body, due_at, mail_id, created_at)
+    select 'bench ' || n, 1, '{"subject": {"kind": "sim", "id": 1, "label": "meter"}}', ${ago(KEPT)}, ${mailId},
+           ${ago(KEPT)}
+      from ${numbers(KEPT)}`.execute(tx.q)
+  await sql`
+    insert into deliveries (status, attempts, next_attempt_at, created_at, ended_at, mail_id, recipient, subject, kind)
+    select case n % 100 when 0 then 'failed' else 'sent' end, 1, ${ago(KEPT)}, ${ago(KEPT)}, ${ago(KEPT)}, ${mailId},
+           'billing@meadow.example', 'Over its limit', 'cause'
+      from ${numbers(KEPT)}`.execute(tx.q)
+  await sql`
+    insert into mail_bodies (mail_id, subject, text, html, headers, attachments, created_at)
+    select ${mailId}, 'Over its limit', repeat('A line of it. ', 50), repeat('<p>A line of it.</p>', 50), '{}', '[]',
+           ${ago(KEPT)}
+      from ${numbers(KEPT)}`.execute(tx.q)
+  await sql`
+    insert into shadow_log (dedupe_key, does, rule, rule_version, sim_id, level, message, at, cycle_key)
+    select 'bench ' || n, 'mail', 'sim-silent', 1, n, 1, 'It sends nothing.', ${ago(KEPT)}, ''
+      from ${numbers(KEPT)}`.execute(tx.q)
+  await sql`
+    insert into orders (type, quantity, unit_price, total, created_at, updated_at)
+    select 1, 10, 3, 30, ${ago(ORDERS)}, ${ago(ORDERS)} from ${numbers(ORDERS)}`.execute(tx.q)
+  await sql`
+    insert into bulk_runs (id, type, created_at, done_at, total)
+    select gen_random_uuid(), 'refresh', ${ago(BULK_RUNS)}, ${ago(BULK_RUNS)}, ${BULK_ITEMS}
+      from ${numbers(BULK_RUNS)}`.execute(tx.q)
+  await sql`
+    insert into bulk_items (bulk_id, index, sim_id, outcome)
+    select r.id, n, n, 'opened' from bulk_runs r cross join ${numbers(BULK_ITEMS)}
+     where r.tenant_id = ${tx.tenantId}`.execute(tx.q)
+  const { rows } = await sql<{ mail: string }>`
+    select mail_id as mail from deliveries where tenant_id = ${tx.tenantId} limit 1`.execute(tx.q)
+  return { mail: rows[0]?.mail ?? '', order: await idOf(tx, 'orders'), bulk: await idOf(tx, 'bulk_runs') }
+}
+
+const mailId = sql`'<bench-' || n || '@simherd.example>'`
+
+async function idOf(tx: TenantTx, table: string): Promise<string> {
+  const { rows } = await sql<{ id: string }>`
+    select id::text from ${sql.table(table)} where tenant_id = ${tx.tenantId} limit 1`.execute(tx.q)
+  return rows[0]?.id ?? ''
+}
+
+function pathsOf({ sim, alert, ticket, running, before, version, mail, order, bulk }: Known): readonly (readonly [string, string, number])[] {
   return [
     ['Overview', '', TARGET.page],
     ['SIMs', '/sims', TARGET.page],
@@ -83,6 +159,35 @@ function pathsOf({ sim, alert, ticket }: Known): readonly (readonly [string, str
     ['Silences', '/silences', TARGET.page],
     ['Tickets, failed', '/tickets?status=3', TARGET.page],
     ['Ticket', `/tickets/${ticket}`, TARGET.page],
+    ['Bulk runs', '/bulk', TARGET.page],
+    ['Bulk run', `/bulk/${bulk}`, TARGET.page],
+    ['Bulk run, new, all SIMs', '/bulk/new?type=refresh&all=true', TARGET.page],
+    ['Rules', '/rules', TARGET.page],
+    ['Rule', '/rules/sim-overage', TARGET.page],
+    ['Version of rules', `/rules/versions/${version}`, TARGET.page],
+    ['Backtests', '/backtests', TARGET.page],
+    ['Shadow log', '/shadow-log', TARGET.page],
+    ['Month ends', '/month', TARGET.page],
+    ['Running cycle, its plan', `/month/${running}`, TARGET.page],
+    ['Closed cycle, its statement', `/month/${before}`, TARGET.page],
+    ['My month', '/my', TARGET.page],
+    ['My month, a closed cycle', `/my?cycle=${before}`, TARGET.page],
+    ['My alerts', '/my/alerts', TARGET.page],
+    ['My statements', '/my/statements', TARGET.page],
+    ['My settings', '/my/settings', TARGET.page],
+    ['Mails', '/mails', TARGET.page],
+    ['Mails, failed', '/mails?status=failed', TARGET.page],
+    ['Mail', `/mails/${encodeURIComponent(mail)}`, TARGET.page],
+    ['Addresses', '/addresses', TARGET.page],
+    ['Webhooks', '/webhooks', TARGET.page],
+    ['Orders', '/orders', TARGET.page],
+    ['Order', `/orders/${order}`, TARGET.page],
+    ['Tariffs', '/tariffs', TARGET.page],
+    ['Keys', '/keys', TARGET.page],
+    ['People', '/people', TARGET.page],
+    ['Audit trail', '/audit', TARGET.page],
+    ['Audit trail, of a SIM', `/audit?subject=sim&subjectId=${sim.id}`, TARGET.page],
+    ['Settings', '/settings', TARGET.page],
     ['Find, an ICCID', `/find?q=${sim.iccid}`, TARGET.find],
     ['Find, a beginning', '/find?q=meter-', TARGET.find],
     ['Pulse', '/pulse', TARGET.pulse],
