@@ -22,17 +22,6 @@ const ofLibrary = addFormats.default(new Ajv(), ['date-time', 'email'])
 const isRfc3339 = ofLibrary.compile<string>({ type: 'string', format: 'date-time' })
 const isEmail = ofLibrary.compile<string>({ type: 'string', format: 'email' })
 
-function validatorOf(options: Options): Ajv {
-  const ajv = new Ajv({ ...COMMON, ...options })
-  addFormats.default(ajv, ['uuid'])
-  ajv.addFormat('email', (text) => isEmail(text) && emailLengthFault(text) === undefined)
-  ajv.addFormat('date', isDay)
-  // The library accepts leap seconds, the year 0 and offsets without minutes. None of them is an instant here.
-  ajv.addFormat('date-time', (text) => isRfc3339(text) && instantMs(text) !== undefined)
-  ajv.addKeyword(WITHOUT_FILLER)
-  return ajv
-}
-
 /** Takes the filler off an ICCID, in place (domain/schema.ts: Iccid). */
 const WITHOUT_FILLER: FuncKeywordDefinition = {
   keyword: 'x-iccid',
@@ -44,8 +33,24 @@ const WITHOUT_FILLER: FuncKeywordDefinition = {
   },
 }
 
+function validatorOf(options: Options): Ajv {
+  const ajv = new Ajv({ ...COMMON, ...options })
+  addFormats.default(ajv, ['uuid'])
+  ajv.addFormat('email', (text) => isEmail(text) && emailLengthFault(text) === undefined)
+  ajv.addFormat('date', isDay)
+  // The library accepts leap seconds, the year 0 and offsets without minutes. None of them is an instant here.
+  ajv.addFormat('date-time', (text) => isRfc3339(text) && instantMs(text) !== undefined)
+  ajv.addKeyword(WITHOUT_FILLER)
+  return ajv
+}
+
 /** Most values of a body in which every fault is looked for. A longer list could have a million faults. */
 const MOST_LOOKED_THROUGH = 20_000
+
+/** Each compiles a schema once a process, whichever listener needs it. */
+const upToFirst = validatorOf({ coerceTypes: false })
+const strict = validatorOf({ coerceTypes: false, allErrors: true })
+const textual = validatorOf({ coerceTypes: true, useDefaults: true, allErrors: true })
 
 /** Has ajv's interface: Fastify, and a caller that compiles a schema, expect true or false, and read `errors`. */
 interface Check {
@@ -58,9 +63,6 @@ interface Check {
  * them take half of the processor time of a start.
  */
 export function useValidation(app: FastifyInstance): void {
-  const upToFirst = validatorOf({ coerceTypes: false })
-  const strict = validatorOf({ coerceTypes: false, allErrors: true })
-  const textual = validatorOf({ coerceTypes: true, useDefaults: true, allErrors: true })
   app.setValidatorCompiler<Record<string, unknown>>(({ schema, httpPart }) => {
     const validate = (value: unknown): ValidateFunction | undefined => {
       const fits = (httpPart === 'body' ? upToFirst : textual).compile(schema)
