@@ -51,6 +51,12 @@ const suite = (name: string, file: string, proves: string, minutes: number): Lon
   run: { files: [`test/${file}.test.ts`] },
   minutes,
 })
+const timelines = (subjects: string, title: string, minutes: number): LongSuite => ({
+  name: `timelines-live-${subjects.split(' ')[0]?.toLowerCase()}`,
+  proves: `the shipped timelines of ${subjects}, lived in PostgreSQL`,
+  run: { files: ['test/service/watchdog/timelines-live.test.ts'], title },
+  minutes,
+})
 const waiting = (one: LongSuite): LongSuite => ({ ...one, waits: true })
 const drawn = (name: string, minutes: number, ...files: readonly string[]): LongSuite => ({
   name: `drawn-${name}`,
@@ -119,6 +125,7 @@ export const LONG: readonly LongSuite[] = [
   conformance('writes', 'the public interface under Schemathesis: drawn writes', 4),
   conformance('internal-examples', 'the internal interface under Schemathesis: examples, edges, sequences', 4),
   conformance('internal-drawn', 'the internal interface under Schemathesis: drawn requests', 8),
+  suite('console-live', 'api/console/live-browser', 'a live page in Chromium keeps what a person does', 1),
   suite('console-pages', 'api/console/pages', 'each page of the console in Chromium, with the longest texts', 6),
   suite('crowd', 'api/every-route/crowd', 'a hundred requests at once to any route let another tenant go first', 6),
   waiting(
@@ -127,6 +134,14 @@ export const LONG: readonly LongSuite[] = [
   waiting(suite('pooler', 'e2e/pooler', 'the main job behind PgBouncer in transaction mode', 4)),
   waiting(suite('book-of-rules', 'e2e/book-of-rules', 'what docs/rules.md shows is printed', 4)),
   waiting(suite('quick-start', 'e2e/quick-start', "the runbook's quick start, on PostgreSQL 15 and 18", 4)),
+  waiting(suite('failed-start', 'e2e/failed-start', 'a process that cannot start says why, and ends', 1)),
+  {
+    name: 'servers',
+    proves: 'npm start has its own PostgreSQL and Temporal, whatever was left running',
+    run: { files: ['postgres', 'temporal', 'wheels'].map((name) => `test/stack/${name}.test.ts`) },
+    waits: true,
+    minutes: 1,
+  },
   waiting(suite('data-folder', 'e2e/data-folder', 'no other local user reads what npm start keeps', 1)),
   waiting(suite('stopped-worker', 'e2e/stopped-worker', 'a stopped worker finishes what it has begun', 1)),
   realService('asked-of-the-service', 'what workflows ask', 1),
@@ -146,12 +161,8 @@ export const LONG: readonly LongSuite[] = [
   suite('life-pairs', 'service/watchdog/life-pairs', 'pairs of changes of rules in force', 2),
   suite('example-month', 'service/backtests/example-month', 'ten hours of the example month, backtested', 1),
   suite('example-month-mails', 'service/channels/example-month', 'the example month, its mails in each grouping', 1),
-  suite(
-    'timelines-live',
-    'service/watchdog/timelines-live',
-    'the shipped timelines, and one of stock, lived in PostgreSQL',
-    11,
-  ),
+  timelines('pools and tenants', '^(pool|tenant)/', 4),
+  timelines('SIMs', '^(?!pool/|tenant/)', 7),
   drawn(
     'rules',
     2,
@@ -170,7 +181,11 @@ export const LONG: readonly LongSuite[] = [
     'unit/domain/instant',
   ),
   drawn('store', 1, 'store/copy', 'store/figures', 'store/pool-counts'),
+  drawn('plans', 2, 'store/plans/plans'),
+  suite('newcomer', 'store/plans/newcomer', 'the first month of a tenant that statistics do not know', 2),
   drawn('api', 2, 'api/sims/cursors', 'api/http/idempotency', 'api/tickets/histories'),
+  drawn('routes', 2, 'api/every-route/robustness', 'api/every-route/bounded-refusals'),
+  drawn('console', 1, 'workflows/console'),
   drawn(
     'service',
     2,
@@ -199,7 +214,7 @@ export const LONG_FILES: readonly string[] = [
 /** Files that this run leaves out: in `npm test` those of the long suites. test/run.ts sets the tier. */
 export const LEFT_OUT: readonly string[] = process.env.TEST_TIER === '1' ? LONG_FILES : []
 
-export const SHARES = 8
+export const SHARES = 16
 
 /**
  * The suites in shares, without those that each landing runs. Each share has as many minutes of suites that wait as the
@@ -209,7 +224,8 @@ export function sharesOf(suites: readonly LongSuite[]): readonly (readonly LongS
   const shares = Array.from({ length: SHARES }, () => ({ waiting: 0, computing: 0, suites: [] as LongSuite[] }))
   for (const one of suites.filter(({ isAlways = false }) => !isAlways).toSorted((a, b) => b.minutes - a.minutes)) {
     const kind = one.waits === true ? 'waiting' : 'computing'
-    const emptiest = shares.reduce((least, share) => (share[kind] < least[kind] ? share : least))
+    const fullness = (share: (typeof shares)[number]) => 1000 * share[kind] + share.waiting + share.computing
+    const emptiest = shares.reduce((least, share) => (fullness(share) < fullness(least) ? share : least))
     emptiest[kind] += one.minutes
     emptiest.suites.push(one)
   }

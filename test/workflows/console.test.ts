@@ -8,6 +8,7 @@ import { type Browser, fieldIn, linksIn, OWN, useConsole } from '../api/console/
 import { faultsOf } from '../api/console/page-faults.ts'
 import { anActiveSim, aPool, aSim, useHarness } from '../api/harness.ts'
 import { recordUsage } from '../service/record-usage.ts'
+import { drawn } from '../setup/cases.ts'
 import { soon } from '../setup/soon.ts'
 import { useTemporal } from './development-server.ts'
 import { startHarness, useModel } from './harness.ts'
@@ -348,7 +349,7 @@ describe('the pages of workflows, with a worker,', async () => {
       await signIn(page, harness.operatorKey)
       const faults: string[] = []
       const acts = [pathOf(failed, '/retry'), pathOf(suspended, '/keep-suspended')]
-      for (const path of [
+      for (const path of drawn([
         `/t/${harness.tenant.id}/month`,
         `/t/${harness.tenant.id}/month/2026-10`,
         `/t/${harness.tenant.id}/month/schedule/pause`,
@@ -357,7 +358,7 @@ describe('the pages of workflows, with a worker,', async () => {
         pathOf(suspended),
         pathOf(retrying),
         ...acts,
-      ]) {
+      ])) {
         await page.goto(`${shown.url}${path}`)
         for (const [colorScheme, width] of [
           ['light', 1280],

@@ -143,7 +143,17 @@ async function idOf(tx: TenantTx, table: string): Promise<string> {
   return rows[0]?.id ?? ''
 }
 
-function pathsOf({ sim, alert, ticket, running, before, version, mail, order, bulk }: Known): readonly (readonly [string, string, number])[] {
+function pathsOf({
+  sim,
+  alert,
+  ticket,
+  running,
+  before,
+  version,
+  mail,
+  order,
+  bulk,
+}: Known): readonly (readonly [string, string, number])[] {
   return [
     ['Overview', '', TARGET.page],
     ['SIMs', '/sims', TARGET.page],
