@@ -1,7 +1,7 @@
 /**
  * Measures the console's pages over HTTP with four readers, on an estate with 5,000 firing alerts, a failed ticket of
  * every tenth SIM, a closed billing cycle, and the mails, orders and audit trail of a year: p50 and p95 of each page, and
- * usage records a second meanwhile, compared with those at rest. Not measured: pages of workflows, which ask Temporal.
+ * usage records a second meanwhile, compared with those at rest.
  *
  * Usage: node tools/bench/pages.ts [--sims 1000000] [--requests 200]. Exits with 1 if a p95 misses its target.
  */
@@ -14,7 +14,10 @@ import { saveAlerts } from '../../service/alerts/rows/alerts.ts'
 import { closeCycle, prepareClose } from '../../service/month-end/close-cycle.ts'
 import { activateRules } from '../../service/rules/rules-in-force.ts'
 import { currentCycle, openRunningCycle } from '../../service/usage/rows/cycles.ts'
+import { userCacheDir } from '../../stack/downloads.ts'
 import { freePort } from '../../stack/free-port.ts'
+import { findTemporalServer } from '../../stack/temporal/find-temporal-server.ts'
+import { startTemporal } from '../../stack/temporal/temporal.ts'
 import { inTenant, type TenantTx, withLongTimeout } from '../../store/tenancy.ts'
 import { startApi } from './api.ts'
 import { anEstate } from './estate.ts'
@@ -28,6 +31,7 @@ const KEPT = 100_000
 const ORDERS = 10_000
 const BULK_RUNS = 20
 const BULK_ITEMS = 10_000
+const mailId = sql`'<bench-' || n || '@simherd.example>'`
 /** Milliseconds of the 95th of a hundred. */
 const TARGET = { page: 500, find: 50, pulse: 5 }
 const REST_MS = 5000
@@ -38,13 +42,17 @@ try {
   const cycles = await closeCycleBefore()
   const { version } = await activateRules(estate.store, await readRuleFiles(''), 'bench', { isTested: true })
   const port = await freePort()
-  const api = await startApi(estate.url, { CONSOLE_PORT: String(port), RATE_LIMIT: 0 })
+  const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress: console.error })
+  const temporal = await startTemporal({ program })
+  const settings = { CONSOLE_PORT: String(port), RATE_LIMIT: 0, TEMPORAL_ADDRESS: temporal.address }
+  const api = await startApi(estate.url, settings)
   try {
     const trouble = await inTenant(estate.store, estate.tenantId, addTrouble)
     const kept = await inTenant(estate.store, estate.tenantId, addYear)
     await measure(`http://127.0.0.1:${port}`, api.internalUrl, { ...trouble, ...kept, ...cycles, version })
   } finally {
     await api.stop()
+    await temporal.stop()
   }
 } finally {
   await estate.close()
@@ -135,8 +143,6 @@ async function addYear(tx: TenantTx) {
   return { mail: rows[0]?.mail ?? '', order: await idOf(tx, 'orders'), bulk: await idOf(tx, 'bulk_runs') }
 }
 
-const mailId = sql`'<bench-' || n || '@simherd.example>'`
-
 async function idOf(tx: TenantTx, table: string): Promise<string> {
   const { rows } = await sql<{ id: string }>`
     select id::text from ${sql.table(table)} where tenant_id = ${tx.tenantId} limit 1`.execute(tx.q)
@@ -171,7 +177,9 @@ function pathsOf({
     ['Ticket', `/tickets/${ticket}`, TARGET.page],
     ['Bulk runs', '/bulk', TARGET.page],
     ['Bulk run', `/bulk/${bulk}`, TARGET.page],
-    ['Bulk run, new, all SIMs', '/bulk/new?type=refresh&all=true', TARGET.page],
+    ['Bulk run, new, of a pool', `/bulk/new?type=refresh&all=true&poolId=${sim.poolId}`, TARGET.page],
+    ['Workflows', '/workflows', TARGET.page],
+    ['Workflows, retrying', '/workflows?trouble=true', TARGET.page],
     ['Rules', '/rules', TARGET.page],
     ['Rule', '/rules/sim-overage', TARGET.page],
     ['Version of rules', `/rules/versions/${version}`, TARGET.page],
@@ -289,11 +297,10 @@ function feedTo(internalUrl: string) {
     during: async (work: () => Promise<void>): Promise<number> => {
       const [from, before] = [performance.now(), sent]
       const ended = new AbortController()
-      const sending = (async () => {
+      const sending = async () => {
         while (!ended.signal.aborted) await deliver()
-      })()
-      await work().finally(() => ended.abort())
-      await sending
+      }
+      await Promise.all([work().finally(() => ended.abort()), sending()])
       return ((sent - before) / (performance.now() - from)) * 1000
     },
   }
