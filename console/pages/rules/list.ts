@@ -2,7 +2,7 @@
 import { html } from 'hono/html'
 import { type Static, Type } from 'typebox'
 import { instant } from '../../../domain/local-time.ts'
-import { pageQuery } from '../../../domain/page.ts'
+import { cutPage, pageQuery } from '../../../domain/page.ts'
 import { count, counted } from '../../../domain/quantity.ts'
 import type { RuleChange } from '../../../domain/rules/rule-change.ts'
 import type { RuleCoverage } from '../../../domain/rules/rule-coverage.ts'
@@ -36,15 +36,15 @@ export async function rulesPage(calls: Calls, { id }: PageTenant, query: RulesQu
   const [activation] = version === 0 ? [] : (await history({ version, pageSize: 1 })).data
   const since = dataOf(coverage)?.since
   const note = since === undefined ? 'their activity is not known' : `fired since ${instant(since)}`
-  const shown = { ...set, rules: rules.slice((part - 1) * MOST_ROWS, part * MOST_ROWS) }
+  const { data: shown, pagination } = cutPage(rules, part, MOST_ROWS)
   const path = `/t/${id}/rules`
   return html`<div class="head"><h1>Rules</h1>
 ${activeVersion(set) === 0 ? '' : actsOn(id, activeVersion(set), set)}
 </div>
 ${refused === null ? '' : notice('critical', 'critical', html`Version ${refused.version} was put in force, and this build refuses it: <bdi>${refused.reason}</bdi>`)}
 ${activation === undefined ? NONE : panel({ title: 'In force', id: 'set', note: 'for every tenant' }, setFacts(id, set, activation))}
-${panel({ title: 'Rules', id: 'in-force', note }, ruleTable(path, shown, coverage, now))}
-${part * MOST_ROWS < rules.length ? html`<p class="pages"><a href="${linkTo(path, { ...query, rules: part + 1 })}">More rules</a></p>` : ''}
+${panel({ title: 'Rules', id: 'in-force', note }, ruleTable(path, { ...set, rules: shown }, coverage, now))}
+${part < pagination.totalPages ? html`<p class="pages"><a href="${linkTo(path, { ...query, rules: part + 1 })}">More rules</a></p>` : ''}
 ${panel({ title: 'Versions', id: 'versions', note: 'newest first' }, changeTable(id, versions.data, now))}
 ${nextPage(path, query, versions.pagination)}`
 }

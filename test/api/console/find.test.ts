@@ -44,12 +44,11 @@ test('several are listed, each with its page', async () => {
   expect(linksIn(body)).toContain(`/t/${harness.tenant.id}/sims?search=twin`)
 })
 
-test('an order has no page, and is named', async () => {
+test('an order is led to, beside the SIMs with its digits', async () => {
   const { body: order } = await harness.tenant.ask('POST', '/api/orders', { type: 2, quantity: 1 })
-  const { status, body } = await find(String(order.id).padStart(5, '0'))
+  const { body } = await find(String(order.id).padStart(5, '0'))
 
-  expect(status).toBe(200)
-  expect(body).toContain('Order</span>')
+  expect(linksIn(body)).toContain(pathOf('orders', order.id))
 })
 
 test('a part of a number leads to its SIMs, if nothing begins with it', async () => {
