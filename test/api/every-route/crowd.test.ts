@@ -7,7 +7,15 @@ const estates = useEstates()
 const CROWD = 100
 
 /** An operator's requests about the platform: no tenant's key can send them. */
-const OF_THE_PLATFORM = ['listKeys', 'createKey', 'rotateKey', 'revokeKey']
+const OF_THE_PLATFORM = [
+  'listKeys',
+  'createKey',
+  'rotateKey',
+  'revokeKey',
+  'listSessions',
+  'endSession',
+  'endSessionsOfKey',
+]
 
 const here = OPERATIONS.filter(
   ({ operationId, path, headers }) =>
