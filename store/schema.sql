@@ -258,18 +258,6 @@ create policy own on changed_subjects for all to simherd_tenant using ( CASE WHE
 grant delete, insert, select, update on changed_subjects to simherd_tenant;
 grant select on changed_subjects to simherd_platform;
 
-create table cycle_costs (
-  tenant_id text default app_tenant() not null,
-  cycle_key text not null,
-  answer jsonb not null,
-  as_of timestamp with time zone not null,
-  constraint cycle_costs_pkey PRIMARY KEY (tenant_id, cycle_key)
-);
-alter table cycle_costs enable row level security;
-alter table cycle_costs force row level security;
-create policy own on cycle_costs for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
-grant insert, select, update on cycle_costs to simherd_tenant;
-
 create table cycle_openings (
   tenant_id text default app_tenant() not null,
   cycle_key text not null,
@@ -493,6 +481,20 @@ create policy own on idempotency_keys for all to simherd_tenant using ( CASE WHE
 grant delete, insert, select on idempotency_keys to simherd_platform;
 grant delete, insert, select on idempotency_keys to simherd_tenant;
 
+create table kept_answers (
+  tenant_id text default app_tenant() not null,
+  kind text not null,
+  key text not null,
+  answer jsonb not null,
+  as_of timestamp with time zone not null,
+  constraint kept_answers_pkey PRIMARY KEY (tenant_id, kind, key),
+  constraint kept_answers_kind_check CHECK ((kind = ANY (ARRAY['cost'::text, 'plan'::text, 'coverage'::text])))
+);
+alter table kept_answers enable row level security;
+alter table kept_answers force row level security;
+create policy own on kept_answers for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
+grant insert, select, update on kept_answers to simherd_tenant;
+
 create table mail_attempts (
   id bigint generated always as identity not null,
   tenant_id text default app_tenant() not null,
@@ -591,18 +593,6 @@ alter table month_end_changes enable row level security;
 alter table month_end_changes force row level security;
 create policy own on month_end_changes for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select, update on month_end_changes to simherd_tenant;
-
-create table month_end_plans (
-  tenant_id text default app_tenant() not null,
-  cycle_key text not null,
-  answer jsonb not null,
-  as_of timestamp with time zone not null,
-  constraint month_end_plans_pkey PRIMARY KEY (tenant_id, cycle_key)
-);
-alter table month_end_plans enable row level security;
-alter table month_end_plans force row level security;
-create policy own on month_end_plans for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
-grant insert, select, update on month_end_plans to simherd_tenant;
 
 create table notifications (
   id bigint generated always as identity not null,

@@ -21,7 +21,7 @@ const TIMEOUT_MS = 5 * 60_000
 /** Prints the subjects without an effective rule, with reasons, and each rule's activity. */
 export const ruleCoverage = forTenant(
   async (service, { days, output }: CoverageFlags) => {
-    const query = dropUndefined({ days })
+    const query = dropUndefined({ days, fresh: true })
     const found = await responseOf(service.GET('/internal/rules/coverage', { params: { query } }))
     if (output === 'json') return printJson(found)
     for (const line of coverageLines(found)) print(line)

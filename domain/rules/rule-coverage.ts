@@ -117,5 +117,6 @@ export const CoverageQuery = Type.Object({
       examples: [30],
     }),
   ),
+  fresh: Type.Optional(Type.Boolean({ default: false, description: 'Whether to add the figures up now' })),
 })
 export type CoverageQuery = Static<typeof CoverageQuery>

@@ -1,10 +1,11 @@
 /** Reports how the rules in force cover a tenant's estate, and the activity of each rule. */
+import { Value } from 'typebox/value'
 import { labelOf, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import {
   type CoverageQuery,
   type CoveredKind,
   MOST_EXAMPLES,
-  type RuleCoverage,
+  RuleCoverage,
   type RuleFigures,
   UNCOVERED_REASONS,
   type UncoveredReason,
@@ -16,6 +17,7 @@ import { SUBJECT_KINDS, type SubjectKind } from '../../domain/watchdog/subject.t
 import { concernsTenant, tagPatternsOf } from '../../rules/engine/match.ts'
 import { type Effective, effectiveBy, type SubjectClass } from '../../rules/explain/effective.ts'
 import type { Rule } from '../../rules/rule.ts'
+import type { Keeping } from '../../store/kept-answers.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { poolNames } from '../pools/rows/pools.ts'
 import { simLabels } from '../sims/rows/sims.ts'
@@ -47,6 +49,14 @@ export async function coverage(tx: TenantTx, { days }: CoverageQuery, readRules:
     rules: await figuresOf(tx, rules, classes, since),
   }
 }
+
+/** The coverage since the cycle before the running one, as it is kept: of the rules in force. */
+export const keepCoverage = (readRules: ReadRules): Keeping<RuleCoverage> => ({
+  kind: 'coverage',
+  fits: (kept): kept is RuleCoverage => Value.Check(RuleCoverage, kept),
+  stateOf: async (tx, _key, { version }) => ((await readRules(tx)).version === version ? 'current' : 'past'),
+  addUp: (tx) => coverage(tx, {}, readRules),
+})
 
 async function countedSince(tx: TenantTx, days: number | undefined): Promise<Date> {
   if (days !== undefined) return new Date(tx.now.getTime() - days * DAY_MS)

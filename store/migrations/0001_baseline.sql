@@ -853,25 +853,17 @@ create table statement_totals (
 );
 grant insert, select on statement_totals to simherd_tenant;
 
--- Answers about a cycle as they were last given, so that not every request adds them up: its cost, and the plan of its
--- month end. They may be deleted at any time; without its plan a statement is not compared.
-create table cycle_costs (
+-- Answers as they were last given, so that not every request adds them up: cost and plan of a cycle, coverage of the
+-- estate. They may be deleted at any time; without its plan a statement is not compared.
+create table kept_answers (
   tenant_id text not null default app_tenant(),
-  cycle_key text not null,
-  answer jsonb not null,                                    -- domain/month-end/cost.ts; read again only if it fits
+  kind text not null check (kind in ('cost', 'plan', 'coverage')),
+  key text not null,                                        -- of the cycle; '' for the coverage
+  answer jsonb not null,                                    -- the schema of its kind in domain/; read again only if it fits
   as_of timestamptz not null,
-  primary key (tenant_id, cycle_key)
+  primary key (tenant_id, kind, key)
 );
-grant insert, select, update on cycle_costs to simherd_tenant;
-
-create table month_end_plans (
-  tenant_id text not null default app_tenant(),
-  cycle_key text not null,
-  answer jsonb not null,                                    -- domain/month-end/plan.ts; read again only if it fits
-  as_of timestamptz not null,
-  primary key (tenant_id, cycle_key)
-);
-grant insert, select, update on month_end_plans to simherd_tenant;
+grant insert, select, update on kept_answers to simherd_tenant;
 
 -- === Rules: versions, which is in force, and trials ===
 
@@ -1554,7 +1546,7 @@ begin
     'sim_sightings', 'device_changes', 'bulk_runs', 'tickets', 'ticket_work', 'bulk_items', 'bulk_work',
     'usage_records', 'usage_deliveries', 'usage_feeds', 'cycles', 'cycle_openings', 'usage_ledger', 'pool_cycles',
     'usage_buckets', 'restatements', 'month_end_changes', 'statements', 'statement_parts', 'statement_progress',
-    'statement_totals', 'cycle_costs', 'month_end_plans', 'changed_subjects', 'due_subjects', 'watch_shards',
+    'statement_totals', 'kept_answers', 'changed_subjects', 'due_subjects', 'watch_shards',
     'tag_patterns', 'alerts', 'watchdog_log', 'shadow_log', 'would_suspend', 'silences', 'suspensions', 'pool_arms',
     'guard_counts', 'guard_holds', 'guard_permits', 'notifications', 'addresses', 'mail_attempts', 'mail_bodies',
     'mail_work',

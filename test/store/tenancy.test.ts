@@ -27,6 +27,7 @@ const VALUES: Readonly<Record<string, RawBuilder<unknown>>> = {
   'month_end_changes.kind': sql`'move'`,
   'month_end_changes.outcome': sql`'open'`,
   'addresses.kind': sql`'copy'`,
+  'kept_answers.kind': sql`'cost'`,
   'mail_attempts.outcome': sql`'later'`,
   'deliveries.mail_id': sql`gen_random_uuid()::text`,
   'deliveries.recipient': sql`'billing@meadow.example'`,

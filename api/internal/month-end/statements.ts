@@ -15,8 +15,8 @@ import { cycleNamed, tenantSettings } from '../../../service/usage/rows/cycles.t
 import { inTenant, readOnly } from '../../../store/tenancy.ts'
 import { csvQuery, csvResponse, sendCsv } from '../../files/csv.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
+import { keptRoute, keptWords } from '../../http/kept-route.ts'
 import { CycleParams } from '../../http/params.ts'
-import { keptRoute } from './kept-answer.ts'
 
 const MOST = Number.MAX_SAFE_INTEGER
 const filters = {
@@ -61,8 +61,9 @@ const StatementLine = strictObject({
 const route = internalRoutes('Cycles')
 
 /** @param time the member that has the time of the figures */
-const keptWords = (time: string) =>
-  `Of an open cycle the figures are kept: \`${time}\` is within the last minute, or older if adding them up takes more than a second or fails. That goes on after the answer: ask again for newer ones. The first request for a cycle, and the first after its close, waits for them.`
+/** @param time the member of the answer that has its time */
+const ofCycle = (time: string) =>
+  `${keptWords(time)} The first request for a cycle, and the first after its close, waits for them; of a closed cycle they are final.`
 
 export const statementRoutes = [
   route('GET', '/cycles/:key/statement', {
@@ -111,33 +112,37 @@ export const statementRoutes = [
       return sendCsv(reply, `statement-${key}`, pages, { columns: STATEMENT_COLUMNS, ...options })
     },
   }),
-  keptRoute(COSTS, (answer) =>
-    route('GET', '/cycles/:key/cost', {
-      operationId: 'readCycleCost',
-      isOpenTo: 'read',
-      summary: 'Cost of a billing cycle so far, and at its end if usage goes on as it did',
-      description: `From the lines that a statement would have now; of a closed cycle from those of its statement. ${keptWords('asOf')}`,
-      problems: ['cycle_not_found'],
-      params: CycleParams,
-      response: { 200: CycleCost },
-      slow: true,
-      handle: (request, { store }) => answer(store, request),
-    }),
-  ),
-  keptRoute(PLANS, (answer) =>
-    route('GET', '/cycles/:key/plan', {
-      operationId: 'planMonthEnd',
-      summary: 'Preview of the month end; after the close, how its statement differs',
-      description: `Shows the effects of a month end now, in bounded size. Changes nothing. ${keptWords('at')} With \`fresh\` every request about an open cycle adds them up, and waits for them.`,
-      problems: ['cycle_not_found'],
-      params: CycleParams,
-      query: Type.Object({
-        fresh: Type.Optional(Type.Boolean({ default: false, description: 'Whether to add the figures up now' })),
+  keptRoute(
+    () => COSTS,
+    (answer) =>
+      route('GET', '/cycles/:key/cost', {
+        operationId: 'readCycleCost',
+        isOpenTo: 'read',
+        summary: 'Cost of a billing cycle so far, and at its end if usage goes on as it did',
+        description: `From the lines that a statement would have now; of a closed cycle from those of its statement. ${ofCycle('asOf')}`,
+        problems: ['cycle_not_found'],
+        params: CycleParams,
+        response: { 200: CycleCost },
+        slow: true,
+        handle: (request, { store }) => answer(store, request, request.params.key),
       }),
-      response: { 200: MonthEndPlan },
-      slow: true,
-      handle: (request, { store }) => answer(store, request, request.query.fresh),
-    }),
+  ),
+  keptRoute(
+    () => PLANS,
+    (answer) =>
+      route('GET', '/cycles/:key/plan', {
+        operationId: 'planMonthEnd',
+        summary: 'Preview of the month end; after the close, how its statement differs',
+        description: `Shows the effects of a month end now, in bounded size. Changes nothing. ${ofCycle('at')} With \`fresh\` every request about an open cycle adds them up, and waits for them.`,
+        problems: ['cycle_not_found'],
+        params: CycleParams,
+        query: Type.Object({
+          fresh: Type.Optional(Type.Boolean({ default: false, description: 'Whether to add the figures up now' })),
+        }),
+        response: { 200: MonthEndPlan },
+        slow: true,
+        handle: (request, { store }) => answer(store, request, request.params.key, request.query.fresh),
+      }),
   ),
 ]
 

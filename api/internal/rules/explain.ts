@@ -3,9 +3,11 @@ import { pageOf } from '../../../domain/page.ts'
 import { ExplainQuery, Explanation } from '../../../domain/rules/explanation.ts'
 import { CoverageQuery, RuleCoverage } from '../../../domain/rules/rule-coverage.ts'
 import { pageOfShadowLog } from '../../../service/alerts/rows/shadow-log.ts'
-import { coverage } from '../../../service/rules/coverage.ts'
+import { coverage, keepCoverage } from '../../../service/rules/coverage.ts'
 import { explain } from '../../../service/watchdog/explain/explain.ts'
+import { inTenant, readOnly } from '../../../store/tenancy.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
+import { keptRoute, keptWords } from '../../http/kept-route.ts'
 
 const route = internalRoutes('Rules')
 
@@ -21,17 +23,22 @@ export const explainRoutes = [
     response: { 200: Explanation },
     read: (tx, { query }, { rules }) => explain(tx, query, rules),
   }),
-  route('GET', '/rules/coverage', {
-    operationId: 'showRuleCoverage',
-    summary: 'SIMs and pools without an effective rule, with reasons; and the activity of every rule',
-    description:
-      'Counts the whole estate and reads the whole log of the tenant: takes seconds with a million SIMs. Locks ' +
-      'and writes nothing. For the coverage of rules by tests, see `simherd rules test --coverage`.',
-    query: CoverageQuery,
-    response: { 200: RuleCoverage },
-    slow: true,
-    read: (tx, { query }, { rules }) => coverage(tx, query, rules),
-  }),
+  keptRoute(
+    ({ rules }) => keepCoverage(rules),
+    (answer) =>
+      route('GET', '/rules/coverage', {
+        operationId: 'showRuleCoverage',
+        summary: 'SIMs and pools without an effective rule, with reasons; and the activity of every rule',
+        description: `Counts the whole estate and reads the whole log of the tenant: takes seconds with a million SIMs. ${keptWords('at')} The first request after a change of the rules waits for them. With \`days\` or \`fresh\` every request adds them up. For the coverage of rules by tests, see \`simherd rules test --coverage\`.`,
+        query: CoverageQuery,
+        response: { 200: RuleCoverage },
+        slow: true,
+        handle: (request, { store, rules }) =>
+          request.query.days === undefined
+            ? answer(store, request, '', request.query.fresh)
+            : inTenant(readOnly(store), request.tenantId, (tx) => coverage(tx, request.query, rules)),
+      }),
+  ),
   route('GET', '/rules/shadow-log', {
     operationId: 'listShadowLog',
     summary: 'Log of rules in stage shadow: simulated log entries, mails and suspensions; newest first',

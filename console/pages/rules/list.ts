@@ -34,8 +34,11 @@ export async function rulesPage(calls: Calls, { id }: PageTenant, query: RulesQu
   ])
   const { version, refused, rules } = set
   const [activation] = version === 0 ? [] : (await history({ version, pageSize: 1 })).data
-  const since = dataOf(coverage)?.since
-  const note = since === undefined ? 'their activity is not known' : `fired since ${instant(since)}`
+  const known = dataOf(coverage)
+  const note =
+    known === undefined
+      ? 'their activity is not known'
+      : `fired since ${instant(known.since)}, counted ${instant(known.at)}`
   const { data: shown, pagination } = cutPage(rules, part, MOST_ROWS)
   const path = `/t/${id}/rules`
   return html`<div class="head"><h1>Rules</h1>

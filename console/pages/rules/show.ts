@@ -4,7 +4,7 @@ import { ServiceError } from '../../../domain/errors.ts'
 import { instant } from '../../../domain/local-time.ts'
 import { count, counted } from '../../../domain/quantity.ts'
 import type { RuleCoverage } from '../../../domain/rules/rule-coverage.ts'
-import { tryAnswer } from '../../answers.ts'
+import { dataOf, tryAnswer } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Html } from '../../parts/html.ts'
 import { linkTo } from '../../parts/list.ts'
@@ -22,6 +22,7 @@ export async function rulePage(calls: Calls, { id }: PageTenant, name: string, n
     readVersion(calls, version),
     tryAnswer(calls.inside.GET('/internal/rules/coverage')),
   ])
+  const known = dataOf(coverage)
   const { description, stage, file } = rule
   const alerts = (ended?: true) => linkTo(`/t/${id}/alerts`, { rule: name, ended })
   const rows: readonly (readonly [string, Html | string])[] = [
@@ -36,7 +37,7 @@ export async function rulePage(calls: Calls, { id }: PageTenant, name: string, n
 <p class="lead"><bdi>${description}</bdi></p>
 </div></div>
 ${panel({ title: 'Rule', id: 'rule' }, facts(rows))}
-${panelOf({ title: 'In this tenant', id: 'activity' }, coverage, (found) => activity(rule, found, now))}
+${panelOf({ title: 'In this tenant', id: 'activity', note: known === undefined ? '' : `counted ${instant(known.at)}` }, coverage, (found) => activity(rule, found, now))}
 ${testsPanel(
   versionPath(id, version),
   tests.filter((one) => one.rules.includes(name)),

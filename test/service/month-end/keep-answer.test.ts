@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import type { CycleCost } from '../../../domain/month-end/cost.ts'
 import type { MonthEndPlan } from '../../../domain/month-end/plan.ts'
-import { COSTS, type Keeping, keptAnswer, PLANS, renewAnswer } from '../../../service/month-end/keep-answer.ts'
+import { COSTS, PLANS } from '../../../service/month-end/keep-answer.ts'
+import { type Keeping, keptAnswer, renewAnswer } from '../../../store/kept-answers.ts'
 import { inTenant, type TenantTx } from '../../../store/tenancy.ts'
 import { aStore } from '../../setup/estate.ts'
 import { heldOpen } from '../../setup/lock-waits.ts'
@@ -14,7 +15,6 @@ const MINUTE = 60_000
 type Answer = CycleCost | MonthEndPlan
 /** @param ofReading members that differ from one reading to the next of a closed cycle, the time first */
 const kindOf = <A extends Answer>(keeping: Keeping<A>, ofReading: readonly [string, ...string[]]) => ({
-  table: sql.table(keeping.table),
   find: (tx: TenantTx): Promise<{ answer: Answer; isFresh: boolean } | undefined> => keptAnswer(tx, keeping, CYCLE),
   renewIn: (tx: TenantTx, after?: number): Promise<Answer | undefined> => renewAnswer(tx, keeping, CYCLE, after),
   addUp: (tx: TenantTx): Promise<Answer> => keeping.addUp(tx, CYCLE, undefined),
@@ -23,7 +23,7 @@ const kindOf = <A extends Answer>(keeping: Keeping<A>, ofReading: readonly [stri
 const KINDS = { cost: kindOf(COSTS, ['asOf']), plan: kindOf(PLANS, ['at', 'difference']) }
 
 describe.each(['cost', 'plan'] as const)('a kept %s', (kind) => {
-  const { table, find, renewIn, addUp, ofReading } = KINDS[kind]
+  const { find, renewIn, addUp, ofReading } = KINDS[kind]
 
   async function inUse() {
     const harness = await inOctober(store)
@@ -86,9 +86,9 @@ describe.each(['cost', 'plan'] as const)('a kept %s', (kind) => {
     await end()
     expect(bytesIn(await renew()), 'as it was when the other computed it').toBe(5000)
     store.now += MINUTE
-    await sql`alter table ${table} add constraint full_disk check (cycle_key = '') not valid`.execute(store.db)
+    await sql`alter table kept_answers add constraint full_disk check (key = '') not valid`.execute(store.db)
     await expect(renew()).rejects.toThrow('full_disk')
-    await sql`alter table ${table} drop constraint full_disk`.execute(store.db)
+    await sql`alter table kept_answers drop constraint full_disk`.execute(store.db)
     expect(await kept()).toMatchObject({ isFresh: false })
     expect(bytesIn(await renew())).toBe(10_000)
   })
@@ -124,7 +124,7 @@ describe.each(['cost', 'plan'] as const)('a kept %s', (kind) => {
 
     expect(await other.kept()).toBeUndefined()
     await other.renew()
-    await sql`update ${table} set answer = answer - 'currency'`.execute(store.db)
+    await sql`update kept_answers set answer = answer - 'currency' where kind = ${kind}`.execute(store.db)
     expect([await kept(), await other.kept()]).toEqual([undefined, undefined])
     store.now = renewedAt
     expect(await renew()).toEqual(answer)

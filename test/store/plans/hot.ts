@@ -6,7 +6,7 @@ import { otherIccidsOf } from '../../../domain/identifiers.ts'
 import { cycleAt, previousCycle } from '../../../domain/time/cycle.ts'
 import { tenantsWithMail } from '../../../service/channels/rows/mails.ts'
 import { sendMails } from '../../../service/channels/send-mails.ts'
-import { COSTS, keptAnswer, PLANS } from '../../../service/month-end/keep-answer.ts'
+import { COSTS, PLANS } from '../../../service/month-end/keep-answer.ts'
 import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { openBulkTickets } from '../../../service/tickets/open-bulk-tickets.ts'
 import { tenantsWithBulkWork } from '../../../service/tickets/rows/bulk.ts'
@@ -16,6 +16,7 @@ import { sweepSubjects } from '../../../service/watchdog/sweep-subjects.ts'
 import { carryOutWorkflowRequests } from '../../../service/workflows/carry-out-workflow-requests.ts'
 import { tenantsChanged } from '../../../store/changed.ts'
 import { markDue, tenantsDue } from '../../../store/due.ts'
+import { keptAnswer } from '../../../store/kept-answers.ts'
 import { insertNotifications } from '../../../store/notifications.ts'
 import { requestWorkflows, tenantsWithWorkflowRequests } from '../../../store/outbox.ts'
 import { lookAtAll } from '../../../store/shards.ts'
@@ -318,11 +319,10 @@ export const HOT: Readonly<Record<string, Work>> = {
   'the kept cost and plan of a cycle': (estate) =>
     asTenant(estate, async (tx) => {
       const { key } = running(estate)
-      for (const table of ['cycle_costs', 'month_end_plans'].map((name) => sql.table(name)))
+      for (const { kind } of [COSTS, PLANS])
         await sql`
-          insert into ${table} (cycle_key, answer, as_of) values (${key}, '{}', ${tx.now}) on conflict do nothing`.execute(
-          tx.q,
-        )
+          insert into kept_answers (kind, key, answer, as_of) values (${kind}, ${key}, '{}', ${tx.now})
+          on conflict do nothing`.execute(tx.q)
       await keptAnswer(tx, COSTS, key)
       await keptAnswer(tx, PLANS, key)
     }),

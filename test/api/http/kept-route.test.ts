@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { readRuleFiles } from '../../../process/rule-files.ts'
 import { statementsIn } from '../../setup/count-statements.ts'
 import { holding } from '../../setup/lock-waits.ts'
 import { soon, until } from '../../setup/soon.ts'
@@ -12,10 +13,12 @@ const failures = () => lines.filter((line) => line.includes('was not renewed'))
 const harness = useHarness({ logger: pino({ level: 'error' }, { write: (line: string) => void lines.push(line) }) })
 const CYCLE = '2026-11'
 const now = () => new Date(harness.now).toISOString()
-/** Whoever adds up the lines of a cycle waits. */
-const heldUp = () => holding(harness.databaseUrl, 'lock table usage_ledger in access exclusive mode')
-/** By the name of the answer: its table, and the member that has its time. */
-const KEPT = { cost: ['cycle_costs', 'asOf'], plan: ['month_end_plans', 'at'] } as const
+/** By kind: the path, the member of the answer that has its time, and the table that it is added up from. */
+const KEPT = {
+  cost: [`/internal/cycles/${CYCLE}/cost`, 'asOf', 'usage_ledger'],
+  plan: [`/internal/cycles/${CYCLE}/plan`, 'at', 'usage_ledger'],
+  coverage: ['/internal/rules/coverage', 'at', 'pools'],
+} as const
 let simId: number
 
 beforeEach(async () => {
@@ -25,18 +28,18 @@ beforeEach(async () => {
   await used(harness, harness.tenant, simId, { bytesDown: 1000 })
 })
 afterEach(async () => {
-  await sql`truncate cycle_costs, month_end_plans`.execute(harness.root)
+  await sql`truncate kept_answers`.execute(harness.root)
   lines.length = 0
 })
 
-describe.each(['cost', 'plan'] as const)('GET /internal/cycles/{key}/%s', (name) => {
-  const [tableName, time] = KEPT[name]
-  const table = sql.table(tableName)
-  const path = (query = '') => `/internal/cycles/${CYCLE}/${name}${query}`
-  const answer = async (query = '') => (await harness.tenant.inside('GET', path(query))).body
+describe.each(['cost', 'plan', 'coverage'] as const)('the kept answer: %s', (kind) => {
+  const [path, time, source] = KEPT[kind]
+  /** Whoever adds it up waits. */
+  const heldUp = () => holding(harness.databaseUrl, `lock table ${source} in access exclusive mode`)
+  const answer = async () => (await harness.tenant.inside('GET', path)).body
   const asOfKept = async () => {
     const { rows } = await sql<{ asOf: Date }>`
-      select as_of as "asOf" from ${table} where tenant_id = ${harness.tenant.id}`.execute(harness.root)
+      select as_of as "asOf" from kept_answers where tenant_id = ${harness.tenant.id}`.execute(harness.root)
     return rows[0]?.asOf.toISOString()
   }
 
@@ -44,7 +47,7 @@ describe.each(['cost', 'plan'] as const)('GET /internal/cycles/{key}/%s', (name)
     const answers: unknown[] = []
     const sent = await statementsIn(async () => void answers.push(...(await Promise.all([answer(), answer()]))))
 
-    expect(sent.filter(({ text }) => text === 'savepoint taken_back')).toHaveLength(1)
+    expect(sent.filter(({ text }) => text.includes('insert into kept_answers'))).toHaveLength(1)
     expect(answers[0]).toMatchObject({ [time]: now() })
     expect(answers[1]).toEqual(answers[0])
   })
@@ -65,9 +68,9 @@ describe.each(['cost', 'plan'] as const)('GET /internal/cycles/{key}/%s', (name)
   test('answers the kept one if its renewal fails, and logs that once', async () => {
     const first = await answer()
     harness.now += 60_000
-    await sql`alter table ${table} add constraint full_disk check (cycle_key = '') not valid`.execute(harness.root)
+    await sql`alter table kept_answers add constraint full_disk check (kind = '') not valid`.execute(harness.root)
     const second = await answer()
-    await sql`alter table ${table} drop constraint full_disk`.execute(harness.root)
+    await sql`alter table kept_answers drop constraint full_disk`.execute(harness.root)
 
     expect([second, await asOfKept()]).toEqual([first, first[time]])
     expect(failures()).toEqual([expect.stringContaining('full_disk')])
@@ -80,7 +83,7 @@ describe.each(['cost', 'plan'] as const)('GET /internal/cycles/{key}/%s', (name)
     const release = await heldUp()
     const api = await startedApi(harness)
     const headers = { authorization: `Bearer ${harness.operatorKey}`, 'x-tenant-id': harness.tenant.id }
-    const { status } = await fetch(`${api.internalUrl}${path()}`, { headers })
+    const { status } = await fetch(`${api.internalUrl}${path}`, { headers })
     let hasEnded = false
     const ending = api.close().then(() => {
       hasEnded = true
@@ -97,13 +100,28 @@ describe.each(['cost', 'plan'] as const)('GET /internal/cycles/{key}/%s', (name)
     await ending
     expect(await asOfKept()).toBe(now())
   })
+})
 
-  test('is of no cycle that there is not', async () => {
-    expect(await harness.tenant.inside('GET', `/internal/cycles/2026-13/${name}`)).toMatchObject({
-      status: 404,
-      body: { code: 'cycle_not_found' },
-    })
+test.each(['cost', 'plan'])('there is no %s of a cycle that there is not', async (name) => {
+  expect(await harness.tenant.inside('GET', `/internal/cycles/2026-13/${name}`)).toMatchObject({
+    status: 404,
+    body: { code: 'cycle_not_found' },
   })
+})
+
+test('GET /internal/rules/coverage is of the rules in force, and added up at once if it has to be fresh', async () => {
+  const coverage = async (query = '') => (await harness.tenant.inside('GET', `/internal/rules/coverage${query}`)).body
+  const simsIn = ({ subjects }: { subjects: { kind: string; total: number }[] }) =>
+    subjects.find(({ kind }) => kind === 'sim')?.total ?? 0
+  const before = await coverage()
+  await aSim(harness.tenant)
+
+  expect(await coverage()).toEqual(before)
+  expect(simsIn(await coverage('?days=30'))).toBe(simsIn(before) + 1)
+  expect(await coverage()).toEqual(before)
+  expect(simsIn(await coverage('?fresh=true'))).toBe(simsIn(before) + 1)
+  await harness.operate('POST', '/internal/rules', { files: await readRuleFiles(''), author: 'the tests' })
+  expect((await coverage()).rules.length).toBeGreaterThan(10)
 })
 
 test('GET /internal/cycles/{key}/plan is added up at once if it has to be fresh, and that is kept', async () => {
