@@ -1,6 +1,6 @@
 /**
- * Keeps answers that take seconds to add up in an estate of a million SIMs: a row each, renewed at requests. An answer
- * that is final, such as that about a closed cycle, is kept for good.
+ * Keeps answers that take seconds to compute in an estate of a million SIMs: a row each, renewed at requests. Final
+ * answers, as those about a closed cycle, are kept for good.
  */
 import { sql } from 'kysely'
 import { mine, type TenantTx } from './tenancy.ts'
@@ -12,7 +12,7 @@ export interface Keeping<A> {
   readonly fits: (kept: unknown) => kept is A
   /** `final`: it never changes again; `past`: it is no longer given, however young it is. */
   readonly stateOf: (tx: TenantTx, key: string, kept: A) => Promise<'current' | 'final' | 'past'>
-  /** Its writes are taken back. @param before the answer whose place it takes */
+  /** Its writes are taken back. @param before the answer that the new one replaces */
   readonly addUp: (tx: TenantTx, key: string, before: A | undefined) => Promise<A>
 }
 
@@ -31,11 +31,11 @@ export async function keptAnswer<A>(tx: TenantTx, keeping: Keeping<A>, key: stri
 }
 
 /**
- * Adds an answer up and keeps it, unless that was just done. Only one transaction at a time does so.
+ * Computes an answer and keeps it, unless another request has just done so. Only one transaction at a time computes.
  *
- * What the computation writes and locks is taken back before the row is written: one transaction is enough for both.
+ * The computation's writes and locks are taken back before the row is written: one transaction is enough for both.
  *
- * @param after epoch milliseconds: an answer that is not final and not younger is renewed
+ * @param after epoch milliseconds: older answers are renewed, unless they are final
  * @returns undefined if another transaction computes it now
  */
 export async function renewAnswer<A>(
@@ -84,7 +84,7 @@ async function lockAnswer<A>(tx: TenantTx, { kind }: Keeping<A>, key: string): P
 
 function isFresh<A>(tx: TenantTx, { asOf, state }: Found<A>, after?: number): boolean {
   if (state === 'final') return true
-  // A clock that was ahead may have gone back.
+  // A clock may have been ahead, and gone back.
   const ageMs = Math.abs(tx.now.getTime() - asOf.getTime())
   return after === undefined ? ageMs < FRESH_MS : asOf.getTime() > after
 }

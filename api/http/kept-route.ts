@@ -1,4 +1,4 @@
-/** Answers from what is kept, at once, and renews that after. */
+/** Routes with kept answers: they answer at once, and renew the kept answer afterwards. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { type Keeping, keptAnswer, renewAnswer } from '../../store/kept-answers.ts'
@@ -6,23 +6,23 @@ import { inTenant, readOnly, type Store } from '../../store/tenancy.ts'
 import type { InternalOptions } from '../options.ts'
 import type { Route } from './declare-routes.ts'
 
-/** How long a request waits for a renewal before it answers what is kept. */
+/** How long a request waits for a renewal before it sends the kept answer. */
 const WAIT_MS = 1000
 /** How often a request without anything to answer looks whether another has computed it. */
 const LOOK_MS = 250
 
 type Asked = Pick<FastifyRequest, 'tenantId' | 'log'>
-/** @param isFresh whether figures that are not final must be added up after the request */
+/** @param isFresh whether to compute a new answer, unless the kept one is final */
 type Answer<A> = (store: Store, request: Asked, key: string, isFresh?: boolean) => Promise<A>
 
-/** For the description of such a route. @param time the member of the answer that has its time */
+/** For the route's description. @param time the field with the time of the figures */
 export const keptWords = (time: string): string =>
   `The figures are kept: \`${time}\` is within the last minute, or older if adding them up takes more than a second or fails. That goes on after the answer: ask again for newer ones.`
 
 /**
- * A route that answers what is kept if it is fresh, or if its renewal takes longer than {@link WAIT_MS}: the renewal then
- * goes on after the answer, and the end of the listener waits for it. A renewal that is broken off changes nothing: the
- * next request begins another. Not a job: without a request nothing is renewed, and the API needs no worker for it.
+ * A route that sends the kept answer if it is fresh, or if its renewal takes longer than {@link WAIT_MS}: the renewal
+ * then continues after the response, and the end of the listener waits for it. An interrupted renewal changes nothing:
+ * the next request begins another. Not a job: without a request nothing is renewed, and the API needs no worker for it.
  *
  * Renewals use the tenant's share of the connections, and each request begins at most one.
  */
