@@ -60,7 +60,6 @@ const StatementLine = strictObject({
 
 const route = internalRoutes('Cycles')
 
-/** @param time the member that has the time of the figures */
 /** @param time the field with the time of the figures */
 const ofCycle = (time: string) =>
   `${keptWords(time)} The first request for a cycle, and the first after its close, waits for them; of a closed cycle they are final.`
