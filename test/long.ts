@@ -224,8 +224,9 @@ export function sharesOf(suites: readonly LongSuite[]): readonly (readonly LongS
   const shares = Array.from({ length: SHARES }, () => ({ waiting: 0, computing: 0, suites: [] as LongSuite[] }))
   for (const one of suites.filter(({ isAlways = false }) => !isAlways).toSorted((a, b) => b.minutes - a.minutes)) {
     const kind = one.waits === true ? 'waiting' : 'computing'
-    const fullness = (share: (typeof shares)[number]) => 1000 * share[kind] + share.waiting + share.computing
-    const emptiest = shares.reduce((least, share) => (fullness(share) < fullness(least) ? share : least))
+    const totalOf = (share: (typeof shares)[number]) => share.waiting + share.computing
+    const [emptiest] = shares.toSorted((a, b) => a[kind] - b[kind] || totalOf(a) - totalOf(b))
+    if (emptiest === undefined) throw new Error('there are no shares')
     emptiest[kind] += one.minutes
     emptiest.suites.push(one)
   }
