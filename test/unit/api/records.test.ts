@@ -111,8 +111,8 @@ describe('the first line', () => {
     ['another case', 'iccid,Tag,TAG', 'column tag is there twice, as "Tag" and as "TAG"'],
     ['two names of a field', 'id,simId', 'column simId is there twice, as "id" and as "simId"'],
   ])('names no column twice: %s', async (_, header, why) => {
-    for (const of of [TABLE, EXPORTED]) {
-      await expect(csv(`${header}\n1,2,3\n`, 1024, of)).rejects.toThrow(why)
+    for (const table of [TABLE, EXPORTED]) {
+      await expect(csv(`${header}\n1,2,3\n`, 1024, table)).rejects.toThrow(why)
     }
   })
 
@@ -126,8 +126,8 @@ describe('the first line', () => {
     ['ICCID number', 'iccid'],
     ['sim-id', 'simId'],
   ])('says what is meant by %s', async (name, field) => {
-    for (const of of [TABLE, EXPORTED]) {
-      await expect(csv(`iccid,id,${name}\n`, 1024, of)).rejects.toThrow(`"${name}": did you mean ${field}?`)
+    for (const table of [TABLE, EXPORTED]) {
+      await expect(csv(`iccid,id,${name}\n`, 1024, table)).rejects.toThrow(`"${name}": did you mean ${field}?`)
     }
   })
 

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { temporal } from '@temporalio/proto'
+import proto from '@temporalio/proto'
 import { onTestFinished, test } from 'vitest'
 import { openWorkflowClient } from '../../../adapters/temporal/client.ts'
 import type { WorkflowSubject } from '../../../domain/temporal/start.ts'
@@ -102,7 +102,7 @@ test('check passes if listing attributes is denied', async ({ expect }) => {
 })
 
 test('list reads at most 1,000 runs a call', async ({ expect }) => {
-  const { CountWorkflowExecutionsResponse, ListWorkflowExecutionsRequest } = temporal.api.workflowservice.v1
+  const { CountWorkflowExecutionsResponse, ListWorkflowExecutionsRequest } = proto.temporal.api.workflowservice.v1
   const count = CountWorkflowExecutionsResponse.encode({ count: 5000 as never }).finish()
   const { workflowClient, asked } = await startServer(
     {},

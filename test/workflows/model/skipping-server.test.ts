@@ -1,5 +1,5 @@
 /** Tests on the time-skipping server must not meet its bug, and must be told where it stands still all the same. */
-import { temporal } from '@temporalio/proto'
+import proto from '@temporalio/proto'
 import { expect, onTestFinished, test } from 'vitest'
 import { describeInSkippedTime } from '../../setup/requirements.ts'
 import { until } from '../../setup/soon.ts'
@@ -7,7 +7,7 @@ import { type SkippingServer, startSkippingServer } from './skipping-server.ts'
 import { STANDS_STILL } from './standstill.ts'
 
 const { COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION, COMMAND_TYPE_CONTINUE_AS_NEW_WORKFLOW_EXECUTION } =
-  temporal.api.enums.v1.CommandType
+  proto.temporal.api.enums.v1.CommandType
 const taskQueue = { name: 'by-hand' }
 const SIX_HOURS_MS = 6 * 3_600_000
 /** So often that a standstill is found out within seconds. */
@@ -20,7 +20,7 @@ async function meetTheBug({ env }: SkippingServer): Promise<void> {
   const namespace = env.namespace ?? 'default'
   const server = env.connection.workflowService
   const nextTask = async () => (await server.pollWorkflowTaskQueue({ namespace, taskQueue })).taskToken
-  const complete = (taskToken: Uint8Array, command: temporal.api.command.v1.ICommand) =>
+  const complete = (taskToken: Uint8Array, command: proto.temporal.api.command.v1.ICommand) =>
     server.respondWorkflowTaskCompleted({ namespace, taskToken, commands: [command] })
   await env.client.workflow.start('by-hand', { taskQueue: taskQueue.name, workflowId: 'queried' })
   const first = await nextTask()

@@ -1,8 +1,8 @@
-import { temporal } from '@temporalio/proto'
+import proto from '@temporalio/proto'
 import { describe, expect, test } from 'vitest'
 import { type Happened, type OpenRun, standstillOf } from './standstill.ts'
 
-const { EventType } = temporal.api.enums.v1
+const { EventType } = proto.temporal.api.enums.v1
 const NOW = Date.UTC(2026, 10, 10)
 
 const run = (events: readonly (keyof typeof EventType | Happened)[], more: Partial<OpenRun> = {}): OpenRun => ({
