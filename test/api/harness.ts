@@ -17,7 +17,7 @@ import { connect } from '../../store/connect.ts'
 import { type Db, inPlatform, inTenant, type Store } from '../../store/tenancy.ts'
 import { openTurns } from '../../store/turns.ts'
 import { complete } from '../service/harness.ts'
-import { freshDatabase } from '../setup/database.ts'
+import { borrowDatabase } from '../setup/borrowed-database.ts'
 import { documentCheck } from '../setup/document-check.ts'
 import type { ownDatabase } from '../setup/login.ts'
 
@@ -114,6 +114,17 @@ export async function aTenant(harness: Harness, name: string): Promise<Tenant> {
   }
 }
 
+async function borrowed() {
+  const { url, db, giveBack } = await borrowDatabase(CONNECTIONS)
+  return { rootUrl: url, db, close: giveBack }
+}
+
+async function owned(make: typeof ownDatabase) {
+  const { url, rootUrl, drop } = await make()
+  const { db, close } = connect(url, { max: CONNECTIONS })
+  return { rootUrl, db, close: () => close().then(drop) }
+}
+
 export function useHarness(
   options: {
     readonly checkAnswers?: boolean
@@ -121,7 +132,7 @@ export function useHarness(
     readonly terminate?: Harness['terminate']
     /** Default: none. */
     readonly ticketQuota?: TicketQuota
-    /** Default: a copy of the template, connected to as the superuser. */
+    /** Default: one borrowed, connected to as the superuser. */
     readonly database?: typeof ownDatabase
     /** Default: none. */
     readonly logger?: FastifyBaseLogger
@@ -137,9 +148,7 @@ export function useHarness(
   const closing: (() => Promise<unknown>)[] = []
 
   beforeAll(async () => {
-    const { url, rootUrl, drop } = await (options.database ?? freshDatabase)()
-    closing.push(drop)
-    const { db, close } = connect(url, { max: CONNECTIONS })
+    const { db, rootUrl, close } = await (options.database === undefined ? borrowed() : owned(options.database))
     const root = connect(rootUrl, { max: 2 })
     closing.push(close, root.close)
     Object.assign(harness, { root: root.db, databaseUrl: rootUrl })

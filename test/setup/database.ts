@@ -7,52 +7,59 @@ import { wrongCounts } from '../../service/sims/rows/wrong-counts.ts'
 import { tenantIds } from '../../service/tenants/rows/tenants.ts'
 import { wrongSums } from '../../service/usage/rows/check-sums.ts'
 import { connect } from '../../store/connect.ts'
-import { inPlatform, inTenant } from '../../store/tenancy.ts'
+import { type Db, inPlatform, inTenant } from '../../store/tenancy.ts'
 import { TEMPLATE } from './template.ts'
 
 /** The copy fails for a moment while another session uses the template. */
 const OBJECT_IN_USE = '55006'
 
+export interface Expected {
+  /** How many deadlocks the test causes: transactions that PostgreSQL breaks off. Default: 0. */
+  readonly deadlocks?: number
+  /** False if the test writes rows that belong to nothing. Default: true. */
+  readonly counted?: boolean
+}
+
 /**
  * Copies the migrated template.
  *
- * @param options.deadlocks how many deadlocks the test causes: transactions that PostgreSQL breaks off
- * @param options.counted false if the test writes rows that belong to nothing
  * @returns the copy's url, which is the superuser's (`rootUrl`), and `drop`, which also ends open connections. `drop`
  *   rejects if the number of deadlocks differs, even if the service retried and succeeded, or if a count that is kept is
  *   wrong
  */
-export async function freshDatabase({ deadlocks = 0, counted = true } = {}) {
+export async function freshDatabase({ deadlocks = 0, counted = true }: Expected = {}) {
   const name = `test_${randomBytes(8).toString('hex')}`
   // Copying files takes a third of the time of copying pages through the log.
   await administrate(`create database ${name} template ${TEMPLATE} strategy file_copy`)
   const url = new URL(inject('postgresUrl'))
   url.pathname = `/${name}`
   const drop = async () => {
-    const wrong = counted ? await allWrongCounts(url.href).catch((error: unknown) => [String(error)]) : []
+    const wrong = counted ? await wrongCountsAt(url.href).catch((error: unknown) => [String(error)]) : []
     await dropDatabase(name, deadlocks)
-    if (wrong.length > 0) throw new Error(`counts in ${name} are wrong: ${wrong.join('; ')}`)
+    refuse(wrong)
   }
   return { url: url.href, rootUrl: url.href, drop }
 }
 
-/** Adds up the SIMs of all tenants, as `simherd doctor --figures` does. */
-async function allWrongCounts(url: string): Promise<string[]> {
+async function wrongCountsAt(url: string): Promise<string[]> {
   const { db, close } = connect(url, { max: 1 })
+  return wrongCountsIn(db).finally(close)
+}
+
+/** Adds up the SIMs of all tenants, as `simherd doctor --figures` does. */
+export async function wrongCountsIn(db: Db): Promise<string[]> {
   const store = { db, clock: Date.now, enqueue: () => undefined }
-  try {
-    const wrong: string[] = []
-    for (const tenantId of await inPlatform(store, tenantIds)) {
-      const found = await inTenant(store, tenantId, async (tx) => [
-        ...(await wrongCounts(tx)),
-        ...(await wrongSums(tx)),
-      ])
-      wrong.push(...found.map(({ what, kept, counted }) => `${what}: kept ${kept}, counted ${counted}`))
-    }
-    return wrong
-  } finally {
-    await close()
+  const wrong: string[] = []
+  for (const tenantId of await inPlatform(store, tenantIds)) {
+    const found = await inTenant(store, tenantId, async (tx) => [...(await wrongCounts(tx)), ...(await wrongSums(tx))])
+    wrong.push(...found.map(({ what, kept, counted }) => `${what}: kept ${kept}, counted ${counted}`))
   }
+  return wrong
+}
+
+/** @throws Error if a count is wrong */
+export function refuse(wrong: readonly string[]): void {
+  if (wrong.length > 0) throw new Error(`counts are wrong: ${wrong.join('; ')}`)
 }
 
 /** Ends open connections and drops the database. @throws Error if it had another number of deadlocks */

@@ -8,9 +8,9 @@ import { createPool } from '../../service/pools/create-pool.ts'
 import { importSims } from '../../service/sims/import-sims.ts'
 import { createTariff } from '../../service/tariffs/create-tariff.ts'
 import { createTenant } from '../../service/tenants/create-tenant.ts'
-import { connect } from '../../store/connect.ts'
 import { inPlatform, inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { freshDatabase } from './database.ts'
+import { borrowDatabase } from './borrowed-database.ts'
+import type { Expected } from './database.ts'
 
 /** A store with a clock that the test sets, and jobs that it can read. */
 export interface TestStore extends Store {
@@ -19,24 +19,20 @@ export interface TestStore extends Store {
   readonly databaseUrl: string
 }
 
-/** A database for the test, or outside one for the test file, dropped at its end. @param expected as in `freshDatabase` */
-export async function aStore(
-  now = '2026-11-10T12:00:00Z',
-  expected?: { deadlocks?: number; counted?: boolean },
-): Promise<TestStore> {
+/** A database for the test, or outside one for the test file, given back at its end. */
+export async function aStore(now = '2026-11-10T12:00:00Z', expected?: Expected): Promise<TestStore> {
   const { store, close } = await openStore(now, expected)
   const atEnd = TestRunner.getCurrentTest() === undefined ? afterAll : onTestFinished
   atEnd(close)
   return store
 }
 
-/** A database that the caller closes: for tests that need many, one after another. @param expected as in `freshDatabase` */
+/** A database that the caller closes: for tests that need many, one after another. */
 export async function openStore(
   now = '2026-11-10T12:00:00Z',
-  expected?: { deadlocks?: number; counted?: boolean },
+  expected?: Expected,
 ): Promise<{ store: TestStore; close: () => Promise<void> }> {
-  const { url, drop } = await freshDatabase(expected)
-  const { db, close } = connect(url, { max: 8 })
+  const { url, db, giveBack } = await borrowDatabase(8, expected)
   const jobs: Job[] = []
   const store: TestStore = {
     db,
@@ -48,13 +44,7 @@ export async function openStore(
     deadlockRetries: 0,
     enqueue: (enqueued) => jobs.push(...enqueued),
   }
-  return {
-    store,
-    close: async () => {
-      await close()
-      await drop()
-    },
-  }
+  return { store, close: giveBack }
 }
 
 /** Lets the database count what the rest of the transaction changes of SIMs by SQL, as `service/` counts. */
