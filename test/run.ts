@@ -41,12 +41,13 @@ async function main(args: readonly string[]): Promise<number> {
   const isRecorded = args.includes('--record')
   const given = args.filter((arg) => arg !== '--record')
   const byProject = given.some((arg) => arg.startsWith('--project'))
-  const namesFile = given.some((arg) => arg.startsWith('test/'))
+  const paths = given.filter((arg) => arg.startsWith('test/'))
+  const namesFile = paths.some((path) => path.endsWith('.test.ts'))
   const byName = given.some((arg) => /^(-t|--testNamePattern)\b/.test(arg))
   if (!byProject || namesTemporal(given)) {
     await findTemporalServer({ cacheDir: userCacheDir(), onProgress: (line) => console.log(line) })
   }
-  const isHeld = !namesFile && !byProject && !byName
+  const isHeld = paths.length === 0 && !byProject && !byName
   const slownessOf = isHeld ? watchSlowness() : () => null
   const first = await runVitest(given, namesFile)
   const again = new Map<string, Tally | undefined>()
