@@ -14,6 +14,8 @@ export interface LongSuite {
   readonly isAlways?: true
   /** It mostly waits, for an end of a cycle or of a retry. */
   readonly waits?: true
+  /** The folder of another PostgreSQL than the embedded one. Not run where it is not installed. */
+  readonly postgres?: string
   /** On two cores, beside others. */
   readonly minutes: number
 }
@@ -183,6 +185,10 @@ export const LONG: readonly LongSuite[] = [
   drawn('store', 1, 'store/copy', 'store/figures', 'store/pool-counts'),
   drawn('plans', 2, 'store/plans/plans'),
   suite('newcomer', 'store/plans/newcomer', 'the first month of a tenant that statistics do not know', 2),
+  {
+    ...suite('newcomer-oldest', 'store/plans/newcomer', 'the same on PostgreSQL 15', 2),
+    postgres: '/usr/lib/postgresql/15/bin',
+  },
   drawn('api', 2, 'api/sims/cursors', 'api/http/idempotency', 'api/tickets/histories'),
   drawn('routes', 2, 'api/every-route/robustness', 'api/every-route/bounded-refusals'),
   drawn('console', 1, 'workflows/console'),

@@ -12,6 +12,7 @@
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { LONG, type LongSuite, SHARES, shareAt, sharesOf } from './long.ts'
@@ -32,11 +33,12 @@ async function main(): Promise<number> {
     console.error(chosen)
     return 2
   }
-  const { suites, list } = chosen
+  const { list } = chosen
   if (list) {
-    for (const one of suites) console.log(lineOf(one))
+    for (const one of chosen.suites) console.log(lineOf(one))
     return 0
   }
+  const suites = chosen.suites.filter(({ postgres = '.' }) => existsSync(postgres))
   const ended = await runAll(suites)
   const minutes = ended.map(({ name, seconds }) => `${name}: ${Math.floor(seconds / 60)} min ${seconds % 60} s`)
   const failed = ended.flatMap((one) => one.failed)
@@ -107,7 +109,7 @@ async function runOne(suite: LongSuite): Promise<Ended> {
   const child = spawn(process.execPath, commandOf(suite), {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, CASES: '1' },
+    env: { ...process.env, CASES: '1', ...(suite.postgres !== undefined && { TEST_POSTGRES: suite.postgres }) },
   })
   const said: string[] = []
   for (const output of [child.stdout, child.stderr]) output.setEncoding('utf8').on('data', (text) => said.push(text))
