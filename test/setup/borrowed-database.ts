@@ -21,6 +21,9 @@ interface Pooled {
 
 const free: Pooled[] = []
 
+/** The name of the pool's connections at the server. */
+const POOL = 'pool'
+
 /** Empty pages are read too, so a larger database is dropped. */
 const LARGE_BYTES = 40_000_000
 
@@ -38,7 +41,7 @@ export async function borrowDatabase(max: number, expected: Expected = {}) {
 
 async function newDatabase(max: number): Promise<Pooled> {
   const { url } = await freshDatabase()
-  const { db, close } = connect(url, { max })
+  const { db, close } = connect(`${url}?application_name=${POOL}`, { max })
   return { url, max, db, close, shape: (await lookAt(db)).shape, deadlocks: 0 }
 }
 
@@ -55,7 +58,7 @@ async function giveBack(pooled: Pooled, { deadlocks = 0, counted = true }: Expec
   refuse(wrong)
 }
 
-/** Deletes all rows. @returns false if the database cannot be used again, and why does not matter: it is to be dropped */
+/** Deletes all rows. @returns whether the database is then as it was when new */
 async function empty({ db, shape, deadlocks }: Pooled): Promise<boolean> {
   await endOthers(db)
   const found = await lookAt(db)
@@ -82,28 +85,17 @@ async function empty({ db, shape, deadlocks }: Pooled): Promise<boolean> {
   return true
 }
 
-/** Ends the connections that are not of the pool, and has the pool's tell what they have counted. */
+/** Ends the connections that are not of the pool. */
 async function endOthers(db: Db): Promise<void> {
-  const { rows } = await sql<{ open: number }>`
-    select count(*)::integer as open from pg_stat_activity
-    where datname = current_database() and application_name = 'simherd'`.execute(db)
-  const { promise: allHeld, resolve } = Promise.withResolvers<void>()
-  const open = rows[0]?.open ?? 0
-  const held: number[] = []
-  const hold = () =>
-    db.connection().execute(async (one) => {
-      const told = await sql<{ pid: number }>`
-        select pg_backend_pid() as pid, pg_stat_force_next_flush()`.execute(one)
-      if (held.push(told.rows[0]?.pid ?? 0) === open) resolve()
-      await allHeld
-    })
-  await Promise.all(Array.from({ length: open }, hold))
   await sql`
     select pg_terminate_backend(pid, 10000) from pg_stat_activity
-    where datname = current_database() and pid <> all(${held}::integer[])`.execute(db)
+    where datname = current_database() and application_name <> ${POOL}`.execute(db)
 }
 
-/** What emptying does not undo, the database's size, and its deadlocks so far. */
+/**
+ * What emptying does not undo, the database's size, and its deadlocks so far. A connection tells what it has counted a
+ * second after it last did, and a deadlock is found by one that has waited a second.
+ */
 async function lookAt(db: Db): Promise<{ shape: string; bytes: number; deadlocks: number }> {
   const { rows } = await sql<{ shape: string; bytes: number; deadlocks: number }>`
     select concat_ws(' ',
