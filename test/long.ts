@@ -20,6 +20,10 @@ export interface LongSuite {
   readonly minutes: number
 }
 
+/** The oldest PostgreSQL that Simherd works with, where Debian 12 has it. */
+export const OLDEST_POSTGRES = '/usr/lib/postgresql/15/bin'
+
+const NEWCOMER = 'the first month of a tenant that statistics do not know'
 const LIFECYCLES = 'test/faults/lifecycles.test.ts'
 const fault = (name: string, proves: string, title: string, minutes: number): LongSuite => ({
   name: `faults-${name}`,
@@ -184,10 +188,10 @@ export const LONG: readonly LongSuite[] = [
   ),
   drawn('store', 1, 'store/copy', 'store/figures', 'store/pool-counts'),
   drawn('plans', 2, 'store/plans/plans'),
-  suite('newcomer', 'store/plans/newcomer', 'the first month of a tenant that statistics do not know', 2),
+  suite('newcomer', 'store/plans/newcomer', NEWCOMER, 2),
   {
-    ...suite('newcomer-oldest', 'store/plans/newcomer', 'the same on PostgreSQL 15', 2),
-    postgres: '/usr/lib/postgresql/15/bin',
+    ...suite('newcomer-oldest', 'store/plans/newcomer', `${NEWCOMER}, on PostgreSQL 15`, 2),
+    postgres: OLDEST_POSTGRES,
   },
   drawn('api', 2, 'api/sims/cursors', 'api/http/idempotency', 'api/tickets/histories'),
   drawn('routes', 2, 'api/every-route/robustness', 'api/every-route/bounded-refusals'),

@@ -38,7 +38,7 @@ async function main(): Promise<number> {
     for (const one of chosen.suites) console.log(lineOf(one))
     return 0
   }
-  const suites = chosen.suites.filter(({ postgres = '.' }) => existsSync(postgres))
+  const suites = chosen.suites.filter(({ postgres }) => postgres === undefined || existsSync(postgres))
   const ended = await runAll(suites)
   const minutes = ended.map(({ name, seconds }) => `${name}: ${Math.floor(seconds / 60)} min ${seconds % 60} s`)
   const failed = ended.flatMap((one) => one.failed)

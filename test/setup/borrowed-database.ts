@@ -5,7 +5,14 @@
 import { sql } from 'kysely'
 import { connect } from '../../store/connect.ts'
 import type { Db } from '../../store/tenancy.ts'
-import { dropDatabase, type Expected, freshDatabase, refuse, wrongCountsIn } from './database.ts'
+import { dropDatabase, freshDatabase, refuse, wrongCountsIn } from './database.ts'
+
+export interface Expected {
+  /** How many deadlocks the test causes: transactions that PostgreSQL breaks off. Default: 0. */
+  readonly deadlocks?: number
+  /** False if the test writes rows that belong to nothing. Default: true. */
+  readonly counted?: boolean
+}
 
 interface Pooled {
   readonly url: string
@@ -32,6 +39,7 @@ const LARGE_BYTES = 40_000_000
  *
  * @param max connections at most
  * @returns the superuser's `url`, `db` of the same user, and `giveBack`, which rejects as `drop` of `freshDatabase` does
+ *   unless it is expected
  */
 export async function borrowDatabase(max: number, expected: Expected = {}) {
   const at = free.findIndex((one) => one.max === max)

@@ -9,8 +9,7 @@ import { importSims } from '../../service/sims/import-sims.ts'
 import { createTariff } from '../../service/tariffs/create-tariff.ts'
 import { createTenant } from '../../service/tenants/create-tenant.ts'
 import { inPlatform, inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { borrowDatabase } from './borrowed-database.ts'
-import type { Expected } from './database.ts'
+import { borrowDatabase, type Expected } from './borrowed-database.ts'
 
 /** A store with a clock that the test sets, and jobs that it can read. */
 export interface TestStore extends Store {

@@ -6,10 +6,8 @@ import { join, relative } from 'node:path'
 import { describe, expect, inject } from 'vitest'
 import { isExecutable } from '../../stack/downloads.ts'
 import { findPip } from '../../stack/temporal/fetch-wheel.ts'
+import { OLDEST_POSTGRES } from '../long.ts'
 import { noteSkip } from './notes.ts'
-
-/** Where Debian 12 has it. */
-const OLDEST_POSTGRES = '/usr/lib/postgresql/15/bin'
 
 const file = () => relative('', expect.getState().testPath ?? '')
 
