@@ -2,6 +2,7 @@
 
 import { type RawBuilder, sql } from 'kysely'
 import type { Subject } from '../domain/watchdog/subject.ts'
+import { kept } from './kept.ts'
 import { mine, type PlatformTx, type TenantTx } from './tenancy.ts'
 
 /** Most SIMs in a row. */
@@ -83,7 +84,7 @@ const MOST_ROWS = 50
  * the lease ends, and return if the worker dies.
  */
 export async function claimChanges(tx: TenantTx, leaseUntil: Date): Promise<ClaimedChanges> {
-  const { rows } = await sql<ChangedIds & { id: number; cycleKey: string | null }>`
+  const { rows } = await sql<ChangedIds & { id: number; cycleKey: string | null }>`${kept}
     with free as (
       select id, cardinality(sim_ids) as sims from changed_subjects
        where tenant_id = ${mine} and ${isFree(tx.now)}

@@ -41,7 +41,7 @@ export async function markEachDue(
 
 /** Subjects held back after a failure. */
 export async function heldBack(tx: TenantTx): Promise<Subject[]> {
-  const { rows } = await sql<{ kind: SubjectCode; id: number }>`
+  const { rows } = await sql<{ kind: SubjectCode; id: number }>`${kept}
     select subject_kind as kind, subject_id as id from due_subjects
      where tenant_id = ${mine} and not_before > ${tx.now}`.execute(tx.q)
   return rows.map(fromCoded)
@@ -57,7 +57,7 @@ const isTried = (now: Date) => sql`(not_before is null or not_before <= ${now})`
 
 /** Claims due subjects, at most `limit`. They are off the list until the lease ends, and return if the worker dies. */
 export async function claimDue(tx: TenantTx, limit: number, leaseUntil: Date): Promise<DueMark[]> {
-  const { rows } = await sql<Omit<DueMark, 'kind'> & { readonly kind: SubjectCode }>`
+  const { rows } = await sql<Omit<DueMark, 'kind'> & { readonly kind: SubjectCode }>`${kept}
     with due as (
       select subject_kind, subject_id from due_subjects
        where tenant_id = ${mine} and due_at <= ${tx.now} and ${isTried(tx.now)}
@@ -84,7 +84,7 @@ export async function settleDue(
   settled: readonly (DueMark & { readonly nextAt: number | null })[],
 ): Promise<void> {
   if (settled.length === 0) return
-  await sql`
+  await sql`${kept}
     with claimed as materialized (
       select s.kind, s.id, s.seq, s."nextAt", d.ctid as place
         from (select * from jsonb_to_recordset(${JSON.stringify(settled.map(toCoded))}::jsonb) as g(

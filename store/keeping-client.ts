@@ -67,7 +67,7 @@ export class KeepingClient extends pg.Client {
   #send(statement: string, values: any, callback: any): any {
     const [first] = Array.isArray(values) ? values : []
     const isCopy = first === AS_BYTES || first instanceof CopyText
-    if (!isCopy && this.#keeps && statement.startsWith(MARK)) {
+    if (!isCopy && this.#keeps && statement.includes(MARK)) {
       return super.query({ name: nameOf(statement), text: statement, values })
     }
     if (!isCopy) return super.query(statement, values, callback)

@@ -3,13 +3,14 @@
  * security adds to it.
  *
  * Mark a statement sent very often, in few versions, with a plan that hardly depends on its values. PostgreSQL still
- * plans it for its values if it estimates that to be cheaper.
+ * plans it for its values if it estimates that to be cheaper: test/store/plans/ tries the plans for all values too. Do
+ * not mark one that reads a temporary table: its plan is kept from when the table was small.
  */
 import { sql } from 'kysely'
 
 export const MARK = '/* kept */'
 
-/** Begin a statement with it: sql`${kept} select …`. */
+/** A statement with it, in any of its fragments, is kept: sql`${kept} select …`. */
 export const kept = sql.raw(MARK)
 
 export const PATIENT_MARK = '/* patient */'

@@ -1,5 +1,6 @@
 /** Changes of the rules on their way to the tenants, and each tenant's progress. Rows are never changed. */
 import { sql } from 'kysely'
+import { kept } from './kept.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
 /** A changed rule, and the tenants that it is for: patterns of their ids; null: no tenant. */
@@ -29,7 +30,7 @@ export async function insertSpread(tx: PlatformTx, { version, shifts }: RuleSpre
 
 /** Takes the changes new to the tenant, oldest first. A tenant gets each change in one transaction only. */
 export async function takeSpreads(tx: TenantTx): Promise<RuleSpread[]> {
-  const { rows } = await sql<RuleSpread>`
+  const { rows } = await sql<RuleSpread>`${kept}
     with behind as (
       select id, rules_heard, ${newestSpread} as newest from tenants
        where id = ${tx.tenantId} and rules_heard < ${newestSpread} for no key update

@@ -13,6 +13,7 @@ import {
   type SubjectKind,
   toCoded,
 } from '../domain/watchdog/subject.ts'
+import { kept } from './kept.ts'
 import { isBehind } from './rule-spreads.ts'
 import { mine, type PlatformTx, type TenantTx } from './tenancy.ts'
 
@@ -74,7 +75,7 @@ export async function lookBy(tx: TenantTx, flips: readonly Flip[]): Promise<void
 
 /** Makes the first shard of each kind, if a tenant has none. */
 async function missingShards(tx: TenantTx): Promise<void> {
-  await sql`
+  await sql`${kept}
     insert into watch_shards (subject_kind, from_id, next_at)
     select kind, 0, ${tx.now} from unnest(${Object.values(SUBJECT_CODES)}::smallint[]) as k(kind)
      where not exists (select from watch_shards w where w.tenant_id = ${mine} and w.subject_kind = k.kind)
@@ -90,7 +91,7 @@ async function missingShards(tx: TenantTx): Promise<void> {
  */
 export async function claimShard(tx: TenantTx, leaseUntil: Date): Promise<Shard | undefined> {
   await missingShards(tx)
-  const { rows } = await sql<Omit<Shard, 'kind'> & { readonly kind: SubjectCode }>`
+  const { rows } = await sql<Omit<Shard, 'kind'> & { readonly kind: SubjectCode }>`${kept}
     with first as (
       select subject_kind, from_id from watch_shards
        where tenant_id = ${mine} and next_at <= ${tx.now}
@@ -107,7 +108,7 @@ export async function claimShard(tx: TenantTx, leaseUntil: Date): Promise<Shard 
 
 /** Sets the next look at a shard, unless one was requested since the claim. Keeps an earlier instant set since. */
 export async function settleShard(tx: TenantTx, { kind, fromId, asked }: Shard, nextAt: Date): Promise<void> {
-  await sql`
+  await sql`${kept}
     update watch_shards set next_at = least(${nextAt}::timestamptz, brought_at), brought_at = null
      where tenant_id = ${mine} and subject_kind = ${SUBJECT_CODES[kind]} and from_id = ${fromId}
        and asked = ${asked}`.execute(tx.q)
@@ -130,7 +131,7 @@ export async function splitShard(tx: TenantTx, shard: Shard, at: number): Promis
 }
 
 export async function hasDueShard(tx: TenantTx): Promise<boolean> {
-  const { rows } = await sql`
+  const { rows } = await sql`${kept}
     select from watch_shards where tenant_id = ${mine} and next_at <= ${tx.now} limit 1`.execute(tx.q)
   return rows.length > 0
 }

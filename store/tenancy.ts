@@ -229,7 +229,7 @@ export interface PlatformTx {
 /** Runs work in one transaction that sees only the platform's few cross-tenant tables. Not retried after a deadlock. */
 export async function inPlatform<T>(store: Store, work: (tx: PlatformTx) => Promise<T>): Promise<T> {
   return beginning(store).execute(async (q) => {
-    await sql`${store.slow === true ? patient : sql``}
+    await sql`${kept}${store.slow === true ? patient : sql``}
       select set_config('role', 'simherd_platform', true), set_config('app.tenant', '', true),
              ${limits(store)}`.execute(q)
     return work({ q, now: new Date(store.clock()), caller: store.caller ?? null })

@@ -1,5 +1,6 @@
 /** Versions of single resources: the first part of their ETags. */
 import { type RawBuilder, sql } from 'kysely'
+import { kept } from './kept.ts'
 import type { TenantTx } from './tenancy.ts'
 
 export type Resource =
@@ -17,14 +18,14 @@ function rowOf({ tenantId }: TenantTx, resource: Resource): RawBuilder<unknown> 
 
 /** A resource's current version; undefined if there is no such resource. */
 export async function versionOf(tx: TenantTx, resource: Resource): Promise<number | undefined> {
-  const { rows } = await sql<{ version: number }>`select ${rowOf(tx, resource)}`.execute(tx.q)
+  const { rows } = await sql<{ version: number }>`${kept} select ${rowOf(tx, resource)}`.execute(tx.q)
   return rows[0]?.version
 }
 
 /** Locks a resource until the transaction ends: a ticket by its SIM, as its changes do. @returns its version */
 export async function lockVersion(tx: TenantTx, resource: Resource): Promise<number | undefined> {
   if (resource.kind !== 'ticket') {
-    const { rows } = await sql<{ version: number }>`select ${rowOf(tx, resource)} for update`.execute(tx.q)
+    const { rows } = await sql<{ version: number }>`${kept} select ${rowOf(tx, resource)} for update`.execute(tx.q)
     return rows[0]?.version
   }
   await sql`

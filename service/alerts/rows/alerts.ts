@@ -4,6 +4,7 @@ import { DELAYED } from '../../../domain/temporal/signals.ts'
 import { fromCoded, SUBJECT_CODES, type Subject, type SubjectCode, toCoded } from '../../../domain/watchdog/subject.ts'
 import type { StoredAlert } from '../../../rules/alerts/alert-state.ts'
 import { markDue } from '../../../store/due.ts'
+import { kept } from '../../../store/kept.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { isOpen } from './open-alerts.ts'
 
@@ -55,7 +56,7 @@ export async function loadAlerts(
   const found: StoredAlert[] = []
   for (const [kind, ofKind] of Map.groupBy(subjects, (subject) => subject.kind)) {
     const ids = ofKind.map(({ id }) => id)
-    const { rows } = await sql<Omit<StoredAlert, 'kind'> & { readonly kind: SubjectCode }>`
+    const { rows } = await sql<Omit<StoredAlert, 'kind'> & { readonly kind: SubjectCode }>`${kept}
       select rule, subject_kind as kind, subject_id as id, scope, state, firing, rule_version as "ruleVersion",
              evaluated_at as "evaluatedAt", explanation, asked as "lastSignal", asked_at as "lastSignalAt"
         from ${alertsOf(tx, SUBJECT_CODES[kind], ids)} a

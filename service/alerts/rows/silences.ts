@@ -6,6 +6,7 @@ import type { LogLevel } from '../../../domain/codes.ts'
 import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import type { OpenSilence } from '../../../rules/alerts/quiet.ts'
 import { insertedId } from '../../../store/inserted-id.ts'
+import { kept } from '../../../store/kept.ts'
 import { keyName } from '../../../store/key-name.ts'
 import { readPage } from '../../../store/paging.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
@@ -100,7 +101,7 @@ export async function countSilences(tx: TenantTx): Promise<number> {
 
 /** The silences that hold now. */
 export async function openSilences(tx: TenantTx): Promise<OpenSilence[]> {
-  const { rows } = await sql<Omit<OpenSilence, 'endsAt'> & Pick<SilenceRow, 'times' | 'timeZone' | 'endsAt'>>`
+  const { rows } = await sql<Omit<OpenSilence, 'endsAt'> & Pick<SilenceRow, 'times' | 'timeZone' | 'endsAt'>>`${kept}
     select id, rule, sim_id as "simId", pool_id as "poolId", tag, level, times, time_zone as "timeZone",
            ${ENDS_AT} as "endsAt"
       from silences

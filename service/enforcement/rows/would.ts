@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { SuspendTarget } from '../../../domain/temporal/suspend-on-overage.ts'
 import { fromCoded, type Subject, type SubjectCode, toCoded } from '../../../domain/watchdog/subject.ts'
+import { kept } from '../../../store/kept.ts'
 import { mine, type PlatformTx, type TenantTx } from '../../../store/tenancy.ts'
 
 /** A rule that would suspend a SIM, or SIMs of a pool. */
@@ -36,7 +37,7 @@ const columns = sql`w.rule, w.subject_kind as kind, w.subject_id as id, w.cycle_
 
 /** Reads due rows of one rule, cycle and kind of subject. */
 export async function dueWould(tx: TenantTx, limit: number): Promise<WouldSuspendRow[]> {
-  const { rows } = await sql<WouldCode>`
+  const { rows } = await sql<WouldCode>`${kept}
     with first as (
       select rule, subject_kind, cycle_key from would_suspend
        where tenant_id = ${mine} and due_at <= ${tx.now} order by rule, subject_kind, subject_id limit 1

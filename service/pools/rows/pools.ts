@@ -8,6 +8,7 @@ import { daysUntilRenewal } from '../../../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../../../domain/units.ts'
 import type { Figures } from '../../../rules/fact-rows.ts'
 import { insertedId } from '../../../store/inserted-id.ts'
+import { kept } from '../../../store/kept.ts'
 import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset-pages.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { type Part, readPage, readPart } from '../../../store/paging.ts'
@@ -111,7 +112,8 @@ export const listPools = (store: Store, tenantId: string): AsyncGenerator<Pool[]
 
 /** Reads a pool with its figures; undefined if there is none with this id. */
 export async function readPool(tx: TenantTx, id: number): Promise<Pool | undefined> {
-  const { rows } = await sql<PoolRow>`select ${columns} ${fromPools(tx, sql`and p.id = ${id}::bigint`)}`.execute(tx.q)
+  const { rows } =
+    await sql<PoolRow>`${kept} select ${columns} ${fromPools(tx, sql`and p.id = ${id}::bigint`)}`.execute(tx.q)
   const [pool] = await withFigures(tx, rows)
   return pool
 }

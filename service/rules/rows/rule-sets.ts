@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import type { HistoryQuery, RuleChange } from '../../../domain/rules/rule-change.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
+import { kept } from '../../../store/kept.ts'
 import { keyName } from '../../../store/key-name.ts'
 import { readPage } from '../../../store/paging.ts'
 import type { PlatformTx, TenantTx } from '../../../store/tenancy.ts'
@@ -43,7 +44,7 @@ export const versionInForce = sql`(select version from rule_activations order by
 
 /** Version of the set in force. A cheap way to find out whether a loaded set is still in force. */
 export async function activeRuleVersion(tx: TenantTx | PlatformTx): Promise<number | undefined> {
-  const { rows } = await sql<{ version: number | null }>`select ${versionInForce} as version`.execute(tx.q)
+  const { rows } = await sql<{ version: number | null }>`${kept} select ${versionInForce} as version`.execute(tx.q)
   return rows[0]?.version ?? undefined
 }
 

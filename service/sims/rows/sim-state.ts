@@ -18,7 +18,7 @@ const states = sql`
 
 /** Locks a SIM and reads the part that tickets change; undefined if there is no such SIM. */
 export async function lockSim(tx: TenantTx, simId: number): Promise<LockedSim | undefined> {
-  const { rows } = await sql<LockedSim>`${states} where s.id = ${simId} for update of s`.execute(tx.q)
+  const { rows } = await sql<LockedSim>`${kept} ${states} where s.id = ${simId} for update of s`.execute(tx.q)
   return rows[0]
 }
 

@@ -2,6 +2,7 @@
 
 import { sql } from 'kysely'
 import type { SuspendedUntil } from '../../../domain/temporal/suspend-on-overage.ts'
+import { kept } from '../../../store/kept.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
 /** A suspension: its origin and end. */
@@ -104,7 +105,7 @@ export async function closeSuspensions(
   ended: readonly { readonly simId: number; readonly because: string }[],
 ): Promise<Map<number, string>> {
   if (ended.length === 0) return new Map()
-  const { rows } = await sql<{ simId: number; workflowId: string | null }>`
+  const { rows } = await sql<{ simId: number; workflowId: string | null }>`${kept}
     update suspensions s set closed_at = ${tx.now}, closed_because = r.because
       from unnest(${ended.map(({ simId }) => simId)}::bigint[], ${ended.map(({ because }) => because)}::text[])
              as r(sim_id, because)

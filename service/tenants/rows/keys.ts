@@ -5,6 +5,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { ServiceError } from '../../../domain/errors.ts'
 import type { ApiKey, Scope } from '../../../domain/tenants/tenant.ts'
+import { kept } from '../../../store/kept.ts'
 import type { PlatformTx } from '../../../store/tenancy.ts'
 
 type KeyRow = Omit<ApiKey, 'prefix' | 'createdAt' | 'expiresAt' | 'revokedAt' | 'lastUsedAt'> & {
@@ -41,7 +42,7 @@ const toApiKey = ({ id, ...row }: KeyRow): ApiKey => ({
 
 /** Reads a key by its id, even if it is revoked or expired; undefined if there is none. */
 export async function findKey(tx: PlatformTx, id: string): Promise<StoredKey | undefined> {
-  const { rows } = await sql<StoredKey>`
+  const { rows } = await sql<StoredKey>`${kept}
     select id, tenant_id as "tenantId", scopes, secret_hash as "secretHash", expires_at as "expiresAt",
            revoked_at as "revokedAt", last_used_at as "lastUsedAt"
       from api_keys where id = ${id}`.execute(tx.q)

@@ -4,6 +4,7 @@ import { ServiceError } from '../../../domain/errors.ts'
 import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import type { NoticeSettings } from '../../../domain/tenants/notices.ts'
 import type { BilledTenant, Tenant, TenantEntry, TenantQuery } from '../../../domain/tenants/tenant.ts'
+import { kept } from '../../../store/kept.ts'
 import { readPage, searched } from '../../../store/paging.ts'
 import { newestSpread } from '../../../store/rule-spreads.ts'
 import type { PlatformTx, TenantTx } from '../../../store/tenancy.ts'
@@ -19,7 +20,9 @@ const billed = sql`id, name, billing_email as "billingEmail", billing_cycle as "
 
 /** The tenant of this transaction, with its billing cycle and currency. */
 export async function findBilledTenant(tx: TenantTx): Promise<BilledTenant | undefined> {
-  const { rows } = await sql<BilledTenant>`select ${billed} from tenants where id = ${tx.tenantId}`.execute(tx.q)
+  const { rows } = await sql<BilledTenant>`${kept} select ${billed} from tenants where id = ${tx.tenantId}`.execute(
+    tx.q,
+  )
   return rows[0]
 }
 
@@ -39,7 +42,7 @@ export async function writeTenant(tx: TenantTx, { name, billingEmail }: Tenant):
 }
 
 export async function tenantExists(tx: PlatformTx, id: string): Promise<boolean> {
-  const { rows } = await sql`select 1 from tenants where id = ${id}`.execute(tx.q)
+  const { rows } = await sql`${kept} select 1 from tenants where id = ${id}`.execute(tx.q)
   return rows.length > 0
 }
 

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { type TicketStatus, TicketType } from '../../../domain/codes.ts'
 import type { TicketRequest } from '../../../domain/tickets/decisions.ts'
 import type { Ticket } from '../../../domain/tickets/ticket.ts'
+import { kept } from '../../../store/kept.ts'
 import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset-pages.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { mine, type PlatformTx, type Store, type TenantTx } from '../../../store/tenancy.ts'
@@ -87,7 +88,7 @@ export async function insertTickets(
   ticket: NewTicket,
 ): Promise<void> {
   if (each.length === 0) return
-  const { rows } = await sql<{ simId: number }>`
+  const { rows } = await sql<{ simId: number }>`${kept}
     insert into tickets (id, sim_id, type, created_at, pool_id, tariff_id, unassign, tag, message, cause, effective_at,
                          next_attempt_at, bulk_id, counts)
     select id, sim_id, ${ticket.type}::smallint, ${tx.now}::timestamptz, pool_id, tariff_id,
@@ -103,7 +104,7 @@ export async function insertTickets(
     returning sim_id as "simId"`.execute(tx.q)
   const simIds = rows.map(({ simId }) => simId)
   if (simIds.length === 0) return
-  await sql`
+  await sql`${kept}
     insert into ticket_work as w (sim_id, due_at)
     select sim_id, ${tx.now}::timestamptz from unnest(${simIds}::bigint[]) as t(sim_id) order by sim_id
     on conflict (tenant_id, sim_id) do update set due_at = least(w.due_at, excluded.due_at)`.execute(tx.q)
@@ -118,7 +119,7 @@ export async function ticketsThatExist(tx: TenantTx, ids: readonly string[]): Pr
 }
 
 export async function findTicket(tx: TenantTx, id: string): Promise<TicketRecord | undefined> {
-  const { rows } = await sql<TicketRecord>`select ${columns} from tickets where id = ${id}`.execute(tx.q)
+  const { rows } = await sql<TicketRecord>`${kept} select ${columns} from tickets where id = ${id}`.execute(tx.q)
   return rows[0]
 }
 
@@ -128,7 +129,7 @@ export const openTickets = async (tx: TenantTx, simId: number): Promise<TicketRe
 
 /** The open tickets of each given SIM, oldest first, by SIM id. SIMs without any are left out. */
 export async function openTicketsOf(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, TicketRecord[]>> {
-  const { rows } = await sql<TicketRecord>`
+  const { rows } = await sql<TicketRecord>`${kept}
     select ${columns} from tickets
      where sim_id = any(${[...simIds]}::bigint[]) and status in ${OPEN_STATUSES} order by sim_id, seq`.execute(tx.q)
   return Map.groupBy(rows, ({ simId }) => simId)

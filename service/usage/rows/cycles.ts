@@ -26,7 +26,7 @@ export interface TenantSettings {
 
 /** @throws Error if the tenant does not exist */
 export async function tenantSettings(tx: TenantTx): Promise<TenantSettings> {
-  const { rows } = await sql<TenantSettings>`
+  const { rows } = await sql<TenantSettings>`${kept}
     select billing_cycle as "billingCycle", currency, feed_every as "feedEvery", enforcement_enabled as "enforcementEnabled",
            escalate_after as "escalateAfter", mails_from as "mailsFrom", time_zone as "timeZone"
       from tenants where id = ${tx.tenantId}`.execute(tx.q)

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { FeedTimes } from '../../../domain/usage/feed.ts'
 import type { FeedRow } from '../../../rules/fact-rows.ts'
+import { kept } from '../../../store/kept.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
 /**
@@ -14,7 +15,7 @@ const ACTIVE_SINCE = sql`
 
 /** Reads the feed. @throws Error if the tenant does not exist */
 export async function readFeed(tx: TenantTx): Promise<FeedRow> {
-  const { rows } = await sql<FeedRow>`
+  const { rows } = await sql<FeedRow>`${kept}
     select f.received_at as "receivedAt", f.newest_at as "newestAt", ${ACTIVE_SINCE} as "activeSince",
            n.feed_every as "feedEvery"
       from tenants n
@@ -36,7 +37,7 @@ export async function noteFirstReceived(tx: TenantTx): Promise<void> {
  * @returns the feed before
  */
 export async function noteReceived(tx: TenantTx): Promise<Pick<FeedTimes, 'receivedAt' | 'activeSince'>> {
-  const { rows } = await sql<Pick<FeedTimes, 'receivedAt' | 'activeSince'>>`
+  const { rows } = await sql<Pick<FeedTimes, 'receivedAt' | 'activeSince'>>`${kept}
     with before as materialized (
       select (select received_at from usage_feeds where tenant_id = ${mine}) as received_at,
              ${ACTIVE_SINCE} as active_since

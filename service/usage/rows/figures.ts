@@ -33,7 +33,7 @@ export async function readPoolFigures(
   cycleKey: string,
   poolIds: readonly number[],
 ): Promise<Map<number, Figures>> {
-  const { rows } = await sql<Figures & { poolId: number }>`
+  const { rows } = await sql<Figures & { poolId: number }>`${kept}
     select ids.id as "poolId", f."limitBytes", f."usageBytes", f."remainingBytes", f."overageBytes", f."voiceSeconds",
            f."smsCount"
       from unnest(${[...poolIds]}::integer[]) as ids(id)

@@ -2,6 +2,7 @@
 
 import { type RawBuilder, sql } from 'kysely'
 import { TariffType } from '../../../domain/codes.ts'
+import { kept } from '../../../store/kept.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { restating } from './restatements.ts'
 
@@ -13,7 +14,7 @@ import { restating } from './restatements.ts'
  */
 export async function ensurePools(tx: TenantTx, cycleKey: string, poolIds: readonly number[]): Promise<number[]> {
   const ids = [...new Set(poolIds)].sort((a, b) => a - b)
-  await sql`
+  await sql`${kept}
     insert into pool_cycles (cycle_key, pool_id, usage_version, summed_version)
     select ${cycleKey}, id, 1, 1 from unnest(${ids}::integer[]) as p(id) order by id
     on conflict do nothing`.execute(tx.q)
@@ -97,7 +98,7 @@ export const addNewRows = (tx: TenantTx, cycleKey: string, sums: readonly Sums[]
 export const sumsOfPlaces = (tx: TenantTx, cycleKey: string, places: readonly LedgerPlace[]): Promise<Sums[]> =>
   sumsOf(tx, cycleKey, selectOf(places))
 
-const selectOf = (places: readonly LedgerPlace[]): RawBuilder<unknown> => sql`
+const selectOf = (places: readonly LedgerPlace[]): RawBuilder<unknown> => sql`${kept}
   select distinct "simId", "poolId"
     from jsonb_to_recordset(${JSON.stringify(places)}::jsonb) as p("simId" bigint, "poolId" integer)`
 
@@ -156,7 +157,7 @@ async function addToPools(
   const changes = sums.after.map((after) => differenceOf(after, was.get(after.poolId)))
   await restating(
     tx,
-    sql`
+    sql`${kept}
       insert into pool_cycles as p (cycle_key, pool_id, bytes, voice_seconds, sms_count, contributing, limit_bytes,
                                     excess_bytes, remaining_bytes)
       select ${cycleKey}, "poolId", bytes, "voiceSeconds", "smsCount", contributing, "limitBytes", "excessBytes",
@@ -198,7 +199,7 @@ export const summedAfter = (newShares: RawBuilder<unknown>): RawBuilder<unknown>
  * pool. Locks these pools.
  */
 export async function sumPools(tx: TenantTx, cycleKey: string, poolIds: readonly number[]): Promise<void> {
-  const { rows } = await sql<{ poolId: number }>`
+  const { rows } = await sql<{ poolId: number }>`${kept}
     select pool_id as "poolId" from pool_cycles
      where tenant_id = ${mine} and cycle_key = ${cycleKey} and pool_id = any(${[...poolIds]}::integer[])
        and summed_version <> usage_version
@@ -206,7 +207,7 @@ export async function sumPools(tx: TenantTx, cycleKey: string, poolIds: readonly
        for update`.execute(tx.q)
   if (rows.length === 0) return
   // A separate statement, to read the rows protected by the lock.
-  await sql`
+  await sql`${kept}
     update pool_cycles p
        set limit_bytes = case when f.is_shared then 0 else f.limit_bytes end, excess_bytes = f.excess_bytes,
            remaining_bytes = case when f.is_shared then 0 else f.remaining_bytes end, summed_version = p.usage_version

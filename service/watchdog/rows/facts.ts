@@ -17,6 +17,7 @@ import type {
   Windows,
 } from '../../../rules/fact-rows.ts'
 import type { Moment } from '../../../rules/facts-of.ts'
+import { kept } from '../../../store/kept.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { settingsColumns } from '../../pools/rows/pools.ts'
 import { simColumns } from '../../sims/rows/sims.ts'
@@ -151,7 +152,7 @@ export const SUSPENSION = sql`
  */
 export async function simRows(tx: TenantTx, moment: Pick<Moment, 'cycle' | 'isEnded'>, of: Among): Promise<SimRow[]> {
   const { seat, join } = seatIn(moment)
-  const { rows } = await sql<Omit<SimRow, 'pool' | 'tariffType' | 'fees'> & { tariffId: number | null }>`
+  const { rows } = await sql<Omit<SimRow, 'pool' | 'tariffType' | 'fees'> & { tariffId: number | null }>`${kept}
     select s.id as "simId", ${simColumns(seat)}, s.status_since as "statusSince", ${SEEN.imei} as imei,
            ${SEEN.deviceChanges} as "deviceChanges", ${SEEN.deviceChangedAt} as "deviceChangedAt",
            ${SEEN.lastSeenAt} as "lastSeenAt", ${SEEN.country} as country, ${SEEN.mccMnc} as "mccMnc", ${SEEN.rat} as rat,
@@ -190,7 +191,7 @@ export async function poolsOfSims(
   ids: readonly number[],
 ): Promise<Map<number, PoolOfLimits>> {
   if (ids.length === 0) return new Map()
-  const { rows } = await sql<Omit<PoolOfLimits, 'tariff'> & Omit<PricedTariff, 'type'> & { id: number }>`
+  const { rows } = await sql<Omit<PoolOfLimits, 'tariff'> & Omit<PricedTariff, 'type'> & { id: number }>`${kept}
     select p.id, p.name, ${settingsColumns('p')}, t.type as "tariffType", ${TERMS}, f.contributing, f."usageBytes",
            f."limitBytes", f."overageBytes"
       from pools p
@@ -208,14 +209,14 @@ export async function poolsOfSims(
 /** Reads what allowances and charges follow from of tariffs, by id. */
 export async function pricedTariffs(tx: TenantTx, ids: readonly number[]): Promise<Map<number, PricedTariff>> {
   if (ids.length === 0) return new Map()
-  const { rows } = await sql<PricedTariff & { id: number }>`
+  const { rows } = await sql<PricedTariff & { id: number }>`${kept}
     select t.id, t.type, ${TERMS} from tariffs t where t.id = any(${[...ids]}::integer[])`.execute(tx.q)
   return new Map(rows.map(({ id, ...tariff }) => [id, tariff]))
 }
 
 /** Reads pools, by id, without deleted ones. */
 export async function poolFactRows(tx: TenantTx, cycleKey: string, of: Among): Promise<PoolFactRow[]> {
-  const { rows } = await sql<PoolFactRow>`
+  const { rows } = await sql<PoolFactRow>`${kept}
     select p.id as "poolId", p.name as "poolName", p.type as "poolType", t.type as "tariffType",
            p.watchdog_mode as mode, p.warning_threshold_pct as "warningThresholdPct",
            coalesce(p.enable_burn_rate_alerts, false) as "enableBurnRateAlerts",
@@ -242,7 +243,7 @@ export async function scanPools(
   ids: readonly number[],
   silentBefore: Date,
 ): Promise<Map<number, PoolScan>> {
-  const { rows } = await sql<PoolScan & { id: number }>`
+  const { rows } = await sql<PoolScan & { id: number }>`${kept}
     with used as (
       select pool_id, count(*) filter (where excess_bytes > 0)::integer as over_sims, max(bytes) as top_bytes
         from ledger_figures
@@ -287,7 +288,7 @@ export const NO_CHARGES: OverageCharges = { feeMicro: 0, overageMicro: 0, foreca
  * @param share part of the cycle with known usage, above 0 and at most 1
  */
 export async function overageCharges(tx: TenantTx, cycleKey: string, share: number): Promise<OverageCharges> {
-  const { rows } = await sql<OverageCharges>`
+  const { rows } = await sql<OverageCharges>`${kept}
     select coalesce(sum(f.contributing::bigint * t.sim_monthly_fee + t.fixed_bucket_cost), 0)::bigint as "feeMicro",
            coalesce(sum(f.overage_bytes::numeric * t.overage_fee_per_gb) / 1000000000, 0)::bigint as "overageMicro",
            coalesce(sum(case when f.is_shared then greatest(0, f.bytes / ${share}::numeric - f.limit_bytes)
@@ -301,7 +302,7 @@ export async function overageCharges(tx: TenantTx, cycleKey: string, share: numb
 }
 
 export async function tenantFactRow(tx: TenantTx, cycleKey: string): Promise<TenantFactRow | undefined> {
-  const { rows } = await sql<TenantFactRow>`
+  const { rows } = await sql<TenantFactRow>`${kept}
     with by_status as (
       select coalesce(sum(sims), 0)::integer as all_sims,
              coalesce(sum(sims) filter (where status = ${SimStatus.Unprovisioned}), 0)::integer as unprovisioned,

@@ -60,12 +60,26 @@ export function explaining(url: string): string {
 
 const heard = new WeakSet<pg.Client>()
 let listener: ((message: string) => void) | undefined
+let isPlannedForAll = false
+
+/** Whether kept statements (store/kept.ts) get the plan that PostgreSQL makes for all values, or one for theirs. */
+export function planForAllValues(wanted: boolean): void {
+  isPlannedForAll = wanted
+}
+
 // oxlint-disable-next-line typescript/unbound-method -- called with the client it came from
 const query = pg.Client.prototype.query
 pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
   if (!heard.has(this)) {
     heard.add(this)
     this.on('notice', ({ message }) => listener?.(message ?? ''))
+  }
+  if (isPlannedForAll) {
+    const [asked] = args
+    const isKept = typeof asked === 'object' && asked !== null && 'name' in asked
+    const set = `set local plan_cache_mode = ${isKept ? 'force_generic_plan' : 'auto'}`
+    // It fails only after another one of the transaction.
+    Reflect.apply(query, this, [set]).catch(() => undefined)
   }
   return Reflect.apply(query, this, args)
 } as typeof query

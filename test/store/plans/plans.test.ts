@@ -3,11 +3,12 @@
  * done in an estate and in one four times as large. Blocks and rows are counted, not time.
  */
 import { sql } from 'kysely'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openRunningCycle } from '../../../service/usage/rows/cycles.ts'
+import { MARK } from '../../../store/kept.ts'
 import { drawsAll } from '../../setup/cases.ts'
 import { requirePostgres } from '../../setup/requirements.ts'
-import { type Statement, statementsOf } from './caught.ts'
+import { planForAllValues, type Statement, statementsOf } from './caught.ts'
 import { useLargeEstate } from './estate.ts'
 import { MAY_GROW, MAY_GROW_AMONG_MANY, type MayGrow } from './grows.ts'
 import { HOT } from './hot.ts'
@@ -24,7 +25,7 @@ const NONE = { buffers: 0, rows: 0 }
 const grows = (few: Pick<Statement, 'buffers' | 'rows'>, many: Statement): boolean =>
   many.rows > 1.5 * few.rows + 1000 || many.buffers > 2 * few.buffers + 50 * many.calls
 
-const plain = (text: string) => text.replace(/\s+/g, ' ').trim()
+const plain = (text: string) => text.replace(MARK, '').replace(/\s+/g, ' ').trim()
 const needed = new Set<string>()
 
 /**
@@ -79,6 +80,18 @@ describe('of a tenant that PostgreSQL’s statistics do not know', () => {
   })
 })
 
+const alsoDescribe = (name: string, tests: () => void) => {
+  if (drawsAll) describe(name, tests)
+}
+alsoDescribe('by plans for all values', () => {
+  beforeAll(() => planForAllValues(true))
+  afterAll(() => planForAllValues(false))
+
+  test.each(Object.keys(HOT))('%s: costs as much as in a smaller estate', async (name) => {
+    expect(await growing(name)).toEqual([])
+  })
+})
+
 const canPretend = drawsAll && requirePostgres(18, 'plans where statistics take the tenant for one of a thousand')
 if (canPretend) {
   describe('of a tenant that PostgreSQL’s statistics take for one of a thousand', () => {
@@ -93,9 +106,6 @@ if (canPretend) {
   })
 }
 
-const alsoDescribe = (name: string, tests: () => void) => {
-  if (drawsAll) describe(name, tests)
-}
 alsoDescribe('in a large estate', () => {
   beforeAll(async () => {
     await forgetRequests()
