@@ -1,6 +1,10 @@
 /**
- * A connection that keeps the plans of marked statements (kept.ts), sends COPY (copy.ts), and gives up on a server that
- * does not answer.
+ * A connection that keeps the plans of marked statements (kept.ts), sends COPY (copy.ts), saves round trips, and gives
+ * up on a server that does not answer.
+ *
+ * A transaction begins without waiting: its `begin`, the statements marked as ahead (kept.ts) and the first statement
+ * after them leave as one packet. The first error of any of them is that statement's. The commit of a transaction that
+ * only reads is not waited for either: no error of it changes what was read.
  *
  * PostgreSQL ends statements that take too long (tenancy.ts). A frozen server, or a network that drops packets, ends
  * none. So each statement has a limit here too, above the server's.
@@ -9,7 +13,10 @@ import { finished } from 'node:stream/promises'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { AS_BYTES, CopyOut, CopyText } from './copy.ts'
-import { MARK, PATIENT_MARK } from './kept.ts'
+import { AHEAD_MARK, MARK, PATIENT_MARK } from './kept.ts'
+
+const BEGIN = /^(begin|start transaction)/i
+const BEGIN_READING = 'start transaction isolation level repeatable read read only'
 
 /** Five seconds above the statement timeouts of tenancy.ts. */
 const ANSWER_MS = 35_000
@@ -38,9 +45,15 @@ export class KeepingClient extends pg.Client {
   #keeps = false
   readonly #answerMs: number
   #isPatient = false
+  #isReading = false
+  #isCorked = false
+  #givenUp: NoAnswerError | undefined
+  /** The statements sent ahead of the next one. */
+  #ahead: Promise<unknown> | undefined
+  declare pipeline: boolean
 
   constructor(config: KeepingConfig = {}) {
-    super(config)
+    super({ ...config, pipeline: true })
     this.#answerMs = config.answerMs ?? ANSWER_MS
   }
 
@@ -58,24 +71,72 @@ export class KeepingClient extends pg.Client {
   // oxlint-disable typescript/no-explicit-any
   override query(statement: any, values?: any, callback?: any): any {
     if (typeof statement !== 'string') return super.query(statement, values, callback)
-    if (/^(begin|start transaction)/i.test(statement)) this.#isPatient = false
+    if (this.#givenUp !== undefined) return Promise.reject(this.#givenUp)
+    const isBegin = BEGIN.test(statement)
+    if (isBegin) {
+      this.#isPatient = false
+      this.#isReading = statement === BEGIN_READING
+      this.#ahead = undefined
+    }
     if (statement.includes(PATIENT_MARK)) this.#isPatient = true
+    const [first] = Array.isArray(values) ? values : []
+    if (first === AS_BYTES || first instanceof CopyText) return this.#answerOf(this.#copy(statement, first))
+    if (isBegin || statement.includes(AHEAD_MARK)) return this.#sendAhead(statement, values)
     const asked = this.#send(statement, values, callback)
-    return asked instanceof Promise ? this.#answerOf(asked) : asked
+    if (!(asked instanceof Promise)) return asked
+    const answer = this.#answerOf(this.#afterAhead(asked))
+    if (!this.#isReading || statement !== 'commit') return answer
+    answer.catch(() => undefined)
+    return Promise.resolve({ command: 'COMMIT', rowCount: null, rows: [] })
   }
 
-  #send(statement: string, values: any, callback: any): any {
-    const [first] = Array.isArray(values) ? values : []
-    const isCopy = first === AS_BYTES || first instanceof CopyText
-    if (!isCopy && this.#keeps && statement.includes(MARK)) {
-      return super.query({ name: nameOf(statement), text: statement, values })
-    }
-    if (!isCopy) return super.query(statement, values, callback)
+  #send(statement: string, values: any, callback?: any): any {
+    return this.#keeps && statement.includes(MARK)
+      ? super.query({ name: nameOf(statement), text: statement, values })
+      : super.query(statement, values, callback)
+  }
+
+  #sendAhead(statement: string, values: any): Promise<unknown> {
+    this.#cork()
+    this.#ahead = this.#afterAhead(this.#send(statement, values))
+    this.#ahead.catch(() => undefined)
+    return Promise.resolve({ command: '', rowCount: null, rows: [] })
+  }
+
+  /** Collects what is sent without waiting into one packet. */
+  #cork(): void {
+    if (this.#isCorked) return
+    this.#isCorked = true
+    this.connection.stream.cork()
+    process.nextTick(() => {
+      this.#isCorked = false
+      this.connection.stream.uncork()
+    })
+  }
+
+  /** The answer to a statement, or the error of one sent ahead of it: PostgreSQL then refuses all others. */
+  async #afterAhead<T>(asked: Promise<T>): Promise<T> {
+    const ahead = this.#ahead
+    this.#ahead = undefined
+    asked.catch(() => undefined)
+    await ahead
+    return asked
+  }
+
+  /** The driver refuses COPY in a pipeline. */
+  async #copy(statement: string, first: typeof AS_BYTES | CopyText): Promise<unknown> {
+    await this.#afterAhead(Promise.resolve())
     const copy = statement.replace(/ \$1$/, '')
-    if (first === AS_BYTES) return super.query(new CopyOut(copy)).done
-    const stream = super.query(copyFrom(copy))
-    stream.end(first.text)
-    return finished(stream).then(() => ({ command: 'COPY', rowCount: null, rows: [] }))
+    this.pipeline = false
+    try {
+      if (first === AS_BYTES) return await super.query(new CopyOut(copy)).done
+      const stream = super.query(copyFrom(copy))
+      stream.end(first.text)
+      await finished(stream)
+      return { command: 'COPY', rowCount: null, rows: [] }
+    } finally {
+      this.pipeline = true
+    }
   }
   // oxlint-enable typescript/no-explicit-any
   // biome-ignore-end lint/suspicious/noExplicitAny: see above
@@ -84,17 +145,18 @@ export class KeepingClient extends pg.Client {
   async #answerOf<T>(asked: Promise<T>): Promise<T> {
     if (this.#answerMs === 0) return asked
     const ms = this.#isPatient ? Math.max(PATIENT_MS, this.#answerMs) : this.#answerMs
-    let isGivenUp = false
     const giveUp = () => {
-      isGivenUp = true
-      // While a statement is under way the driver ends the connection without a word to the server.
+      this.#givenUp = new NoAnswerError(`PostgreSQL did not answer within ${ms / 1000} s`)
+      // While a statement is under way the driver ends the connection without a word to the server, but would wait for a
+      // pipeline.
+      this.pipeline = false
       this.end().catch(() => undefined)
     }
     const timer = setTimeout(giveUp, ms)
     try {
       return await asked
     } catch (error) {
-      throw isGivenUp ? new NoAnswerError(`PostgreSQL did not answer within ${ms / 1000} s`, { cause: error }) : error
+      throw this.#givenUp ?? error
     } finally {
       clearTimeout(timer)
     }

@@ -13,6 +13,14 @@ export const MARK = '/* kept */'
 /** A statement with it, in any of its fragments, is kept: sql`${kept} select …`. */
 export const kept = sql.raw(MARK)
 
+export const AHEAD_MARK = '/* ahead */'
+
+/**
+ * A statement with it gives no rows, and is not waited for. Its error is the next statement's. For the first statements
+ * of a transaction (store/keeping-client.ts).
+ */
+export const ahead = sql.raw(AHEAD_MARK)
+
 export const PATIENT_MARK = '/* patient */'
 
 /** Begin a transaction's first statement with it if its statements may take minutes (store/keeping-client.ts). */

@@ -7,7 +7,7 @@
 import { type Kysely, type KyselyPlugin, sql, type Transaction } from 'kysely'
 import type { Job } from '../domain/jobs.ts'
 import { hasCode } from './away.ts'
-import { kept, patient } from './kept.ts'
+import { ahead, kept, patient } from './kept.ts'
 import { openTally, type Tally, tallies } from './tally.ts'
 import type { Turns } from './turns.ts'
 
@@ -195,7 +195,7 @@ async function attemptInTenant<T>(store: Store, tenantId: string, work: (tx: Ten
   store.left?.throwIfAborted()
   const result = await beginning(store).execute(async (begun) => {
     const q = store.left === undefined ? begun : begun.withPlugin(endingWith(store.left))
-    await sql`${kept}${store.slow === true ? patient : sql``}
+    await sql`${kept}${ahead}${store.slow === true ? patient : sql``}
       select set_config('role', 'simherd_tenant', true), set_config('app.tenant', ${tenantId}, true), ${tallies},
              ${limits(store)}`.execute(q)
     const done = await work({
@@ -229,7 +229,7 @@ export interface PlatformTx {
 /** Runs work in one transaction that sees only the platform's few cross-tenant tables. Not retried after a deadlock. */
 export async function inPlatform<T>(store: Store, work: (tx: PlatformTx) => Promise<T>): Promise<T> {
   return beginning(store).execute(async (q) => {
-    await sql`${kept}${store.slow === true ? patient : sql``}
+    await sql`${kept}${ahead}${store.slow === true ? patient : sql``}
       select set_config('role', 'simherd_platform', true), set_config('app.tenant', '', true),
              ${limits(store)}`.execute(q)
     return work({ q, now: new Date(store.clock()), caller: store.caller ?? null })

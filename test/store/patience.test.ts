@@ -69,9 +69,9 @@ describe('a server that does not answer', () => {
     const { db: quick, close } = connect(url, { max: 1, answerMs: 100 })
     const waiting = ({ q }: { readonly q: Db }) => sql`select pg_sleep(0.3)`.execute(q)
 
-    await expect(inPlatform({ ...store, db: quick }, waiting)).rejects.toThrow(/did not answer|not queryable/)
+    await expect(inPlatform({ ...store, db: quick }, waiting)).rejects.toThrow('did not answer')
     await inPlatform(withLongTimeout({ ...store, db: quick }), waiting)
-    await expect(inPlatform({ ...store, db: quick }, waiting)).rejects.toThrow(/did not answer|not queryable/)
+    await expect(inPlatform({ ...store, db: quick }, waiting)).rejects.toThrow('did not answer')
 
     await close()
   })

@@ -24,7 +24,7 @@ const pages = useConsole(harness, { clock: () => NOON })
 
 /** Statements that begin and end transactions, and those that find a key: a process remembers keys, but not here. */
 const AROUND =
-  /^(\W|kept|patient)*(begin|commit|start transaction|select (set_config|pg_backend_pid))|secret_hash as|select 1 from tenants/
+  /^(\W|ahead|kept|patient)*(begin|commit|start transaction|select (set_config|pg_backend_pid))|secret_hash as|select 1 from tenants/
 
 /** The pages of a SIM and a pool explain all their rules, which takes 13. The first look at a month adds its cost up. */
 const MOST_STATEMENTS: Readonly<Record<string, number>> = { SIM: 40, Pool: 35, Month: 35, Closed: 35, Plan: 35 }
