@@ -59,5 +59,5 @@ describe('sharesOf', () => {
 test('shareAt takes the shares in turn, an hour each', () => {
   const HOUR = 3600
 
-  expect([0, HOUR - 1, HOUR, 15 * HOUR, 16 * HOUR].map(shareAt)).toEqual([0, 0, 1, 15, 0])
+  expect([0, HOUR - 1, HOUR, 22 * HOUR, 23 * HOUR].map(shareAt)).toEqual([0, 0, 1, 22, 0])
 })
