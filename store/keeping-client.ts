@@ -3,8 +3,8 @@
  * up on a server that does not answer.
  *
  * A transaction begins without waiting: its `begin`, the statements marked as ahead (kept.ts) and the first statement
- * after them leave as one packet. The first error of any of them is that statement's. The commit of a transaction that
- * only reads is not waited for either: no error of it changes what was read.
+ * after them leave as one packet. The first error of any of them is that statement's. The commit of a reading
+ * transaction is not waited for either: its rows are read by then.
  *
  * PostgreSQL ends statements that take too long (tenancy.ts). A frozen server, or a network that drops packets, ends
  * none. So each statement has a limit here too, above the server's.
@@ -103,7 +103,7 @@ export class KeepingClient extends pg.Client {
     return Promise.resolve({ command: '', rowCount: null, rows: [] })
   }
 
-  /** Collects what is sent without waiting into one packet. */
+  /** Puts the statements sent without waiting into one packet. */
   #cork(): void {
     if (this.#isCorked) return
     this.#isCorked = true

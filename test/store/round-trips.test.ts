@@ -1,4 +1,4 @@
-/** Transactions whose first statements leave as one packet: errors, lost connections, and what a connection keeps. */
+/** Transactions begun in one packet with their first statement: errors, lost connections, the state left behind. */
 import net from 'node:net'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -31,7 +31,7 @@ const ask = ({ q }: Pick<TenantTx, 'q'>) => sql`select 1`.execute(q)
 const fail = ({ q }: Pick<TenantTx, 'q'>) => sql`select 1 / (select 0)`.execute(q)
 const errorOf = (work: Promise<unknown>) => work.then(() => undefined).catch((error: unknown) => error)
 
-/** What is left in a connection of a transaction before: its tenant, role, timeout, and whether it is open. */
+/** The state that transactions left in a connection: tenant, role, timeout, and whether one is open. */
 async function leftIn({ db }: Store) {
   const { rows } = await sql<Record<string, unknown>>`
     select coalesce(current_setting('app.tenant', true), '') as tenant, current_user = session_user as "isOwn",
