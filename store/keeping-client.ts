@@ -76,7 +76,6 @@ export class KeepingClient extends pg.Client {
     if (isBegin) {
       this.#isPatient = false
       this.#isReading = statement === BEGIN_READING
-      this.#ahead = undefined
     }
     if (statement.includes(PATIENT_MARK)) this.#isPatient = true
     const [first] = Array.isArray(values) ? values : []
