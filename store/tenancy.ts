@@ -88,10 +88,13 @@ export const continuing = (store: Store): Store => ({ ...store, continues: true 
 /** The same store, for reads: no lock, no write, every transaction of one moment. A replica could serve it. */
 export const readOnly = (store: Store): Store => ({ ...store, readOnly: true })
 
-const limits = ({ slow = false }: Store) => sql`
-  set_config('statement_timeout', ${sql.lit(String(slow ? SLOW_MS : STATEMENT_MS))}, true),
-  set_config('lock_timeout', ${sql.lit(String(LOCK_MS))}, true),
-  set_config('idle_in_transaction_session_timeout', ${sql.lit(String(IDLE_MS))}, true)`
+/** Sets the role, tenant and limits of a transaction, ahead of its first statement. */
+const settingsOf = ({ slow = false }: Store, role: 'simherd_tenant' | 'simherd_platform', tenantId: string) => sql`
+  ${kept}${ahead}${slow ? patient : sql``}
+  select set_config('role', ${sql.lit(role)}, true), set_config('app.tenant', ${tenantId}, true),
+         set_config('statement_timeout', ${sql.lit(String(slow ? SLOW_MS : STATEMENT_MS))}, true),
+         set_config('lock_timeout', ${sql.lit(String(LOCK_MS))}, true),
+         set_config('idle_in_transaction_session_timeout', ${sql.lit(String(IDLE_MS))}, true)`
 
 const DEADLOCK_RETRIES = 3
 
@@ -195,9 +198,7 @@ async function attemptInTenant<T>(store: Store, tenantId: string, work: (tx: Ten
   store.left?.throwIfAborted()
   const result = await beginning(store).execute(async (begun) => {
     const q = store.left === undefined ? begun : begun.withPlugin(endingWith(store.left))
-    await sql`${kept}${ahead}${store.slow === true ? patient : sql``}
-      select set_config('role', 'simherd_tenant', true), set_config('app.tenant', ${tenantId}, true), ${tallies},
-             ${limits(store)}`.execute(q)
+    await sql`${settingsOf(store, 'simherd_tenant', tenantId)}, ${tallies}`.execute(q)
     const done = await work({
       q,
       tenantId,
@@ -229,9 +230,7 @@ export interface PlatformTx {
 /** Runs work in one transaction that sees only the platform's few cross-tenant tables. Not retried after a deadlock. */
 export async function inPlatform<T>(store: Store, work: (tx: PlatformTx) => Promise<T>): Promise<T> {
   return beginning(store).execute(async (q) => {
-    await sql`${kept}${ahead}${store.slow === true ? patient : sql``}
-      select set_config('role', 'simherd_platform', true), set_config('app.tenant', '', true),
-             ${limits(store)}`.execute(q)
+    await settingsOf(store, 'simherd_platform', '').execute(q)
     return work({ q, now: new Date(store.clock()), caller: store.caller ?? null })
   })
 }
