@@ -46,7 +46,6 @@ export class KeepingClient extends pg.Client {
   readonly #answerMs: number
   #isPatient = false
   #isReading = false
-  #isCorked = false
   #givenUp: NoAnswerError | undefined
   /** The statements sent ahead of the next one. */
   #ahead: Promise<unknown> | undefined
@@ -104,13 +103,10 @@ export class KeepingClient extends pg.Client {
 
   /** Puts the statements sent without waiting into one packet. */
   #cork(): void {
-    if (this.#isCorked) return
-    this.#isCorked = true
-    this.connection.stream.cork()
-    process.nextTick(() => {
-      this.#isCorked = false
-      this.connection.stream.uncork()
-    })
+    const { stream } = this.connection
+    if (stream.writableCorked > 0) return
+    stream.cork()
+    process.nextTick(() => stream.uncork())
   }
 
   /** The answer to a statement, or the error of one sent ahead of it: PostgreSQL then refuses all others. */
