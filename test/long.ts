@@ -224,7 +224,7 @@ export const LONG_FILES: readonly string[] = [
 /** Files that this run leaves out: in `npm test` those of the long suites. test/run.ts sets the tier. */
 export const LEFT_OUT: readonly string[] = process.env.TEST_TIER === '1' ? LONG_FILES : []
 
-/** Prime, so that landings at the same hour of the day take other shares. */
+/** A prime number: landings at the same hour of the day take other shares. */
 export const SHARES = 23
 
 /**

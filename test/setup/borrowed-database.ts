@@ -93,7 +93,7 @@ async function empty({ db, shape, deadlocks }: Pooled): Promise<boolean> {
   return true
 }
 
-/** Ends the connections that are not of the pool. */
+/** Ends connections outside of the pool. */
 async function endOthers(db: Db): Promise<void> {
   await sql`
     select pg_terminate_backend(pid, 10000) from pg_stat_activity
@@ -101,8 +101,8 @@ async function endOthers(db: Db): Promise<void> {
 }
 
 /**
- * What emptying does not undo, the database's size, and its deadlocks so far. A connection tells what it has counted a
- * second after it last did, and a deadlock is found by one that has waited a second.
+ * The shape of the database, which emptying does not restore, its size, and its deadlocks so far. PostgreSQL detects a
+ * deadlock after a second, and a connection reports its counts at most once a second.
  */
 async function lookAt(db: Db): Promise<{ shape: string; bytes: number; deadlocks: number }> {
   const { rows } = await sql<{ shape: string; bytes: number; deadlocks: number }>`

@@ -7,6 +7,7 @@ import { copyOf } from '../../store/copy.ts'
 import { inPlatform, inTenant, readOnly, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { cutLine } from '../setup/cut-line.ts'
 import { aStore, aTenant, someSims } from '../setup/estate.ts'
+import { until } from '../setup/soon.ts'
 
 const store = await aStore()
 
@@ -27,6 +28,13 @@ async function aTenantOfOne() {
 const idsOf = async ({ q }: Pick<TenantTx, 'q'>) => (await sql<{ id: number }>`select id from sims`.execute(q)).rows
 const ask = ({ q }: Pick<TenantTx, 'q'>) => sql`select 1`.execute(q)
 const fail = ({ q }: Pick<TenantTx, 'q'>) => sql`select 1 / (select 0)`.execute(q)
+const sleeping = () =>
+  until('the statement is under way', async () => {
+    const { rows } = await sql`
+      select 1 from pg_stat_activity where datname = current_database() and state = 'active' and query like '%pg_sleep(%'
+         and pid <> pg_backend_pid()`.execute(store.db)
+    return rows.length > 0
+  })
 const errorOf = (work: Promise<unknown>) => work.then(() => undefined).catch((error: unknown) => error)
 
 /** The state that transactions left in a connection: tenant, role, timeout, and whether one is open. */
@@ -97,7 +105,10 @@ describe('a transaction', () => {
 describe('a lost connection', () => {
   const points: [string, (tx: Pick<TenantTx, 'q'>, cut: () => void) => Promise<unknown>][] = [
     ['before its first statement', async (tx, cut) => (cut(), ask(tx))],
-    ['during its first statement', async (tx, cut) => (setTimeout(cut, 50), sql`select pg_sleep(20)`.execute(tx.q))],
+    [
+      'during its first statement',
+      async (tx, cut) => Promise.all([sql`select pg_sleep(20)`.execute(tx.q), sleeping().then(cut)]),
+    ],
     ['between two statements', async (tx, cut) => (await ask(tx), cut(), ask(tx))],
     ['before its commit', async (tx, cut) => (await ask(tx), cut())],
   ]
