@@ -61,6 +61,8 @@ export function explaining(url: string): string {
 const heard = new WeakSet<pg.Client>()
 let listener: ((message: string) => void) | undefined
 let isPlannedForAll = false
+/** Statements sent. PostgreSQL tells the plan of a transaction's last one when it commits, which no reader waits for. */
+const sent = new Set<Promise<unknown>>()
 
 /** Whether kept statements (store/kept.ts) get the plan that PostgreSQL makes for all values, or one for theirs. */
 export function planForAllValues(wanted: boolean): void {
@@ -81,7 +83,12 @@ pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
     // It fails only after another one of the transaction.
     Reflect.apply(query, this, [set]).catch(() => undefined)
   }
-  return Reflect.apply(query, this, args)
+  const answer: unknown = Reflect.apply(query, this, args)
+  if (answer instanceof Promise) {
+    sent.add(answer)
+    answer.catch(() => undefined).finally(() => sent.delete(answer))
+  }
+  return answer
 } as typeof query
 
 /** COPY has its values in its text. */
@@ -94,11 +101,11 @@ export async function statementsOf(work: () => Promise<unknown>): Promise<Map<st
   listener = (message) => {
     const at = message.indexOf('plan:\n')
     if (!message.startsWith('duration:') || at < 0) return
-    const { 'Query Text': sent, Plan: plan } = JSON.parse(message.slice(at + 6)) as {
+    const { 'Query Text': asked, Plan: plan } = JSON.parse(message.slice(at + 6)) as {
       'Query Text': string
       Plan: Node
     }
-    const text = withoutValues(sent)
+    const text = withoutValues(asked)
     const statement = seen.get(text) ?? { text, calls: 0, buffers: 0, rows: 0, scans: [] }
     seen.set(text, statement)
     statement.calls += 1
@@ -113,6 +120,7 @@ export async function statementsOf(work: () => Promise<unknown>): Promise<Map<st
   }
   try {
     await work()
+    await Promise.allSettled(sent)
   } finally {
     listener = undefined
   }
