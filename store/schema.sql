@@ -1825,9 +1825,13 @@ end $function$;
 
 CREATE OR REPLACE FUNCTION public.overage_places(cycle text, pool_ids integer[], most integer)
  RETURNS TABLE(pool_id integer, overage numeric, excess numeric, remainder numeric, sim_id bigint)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
 AS $function$
+#variable_conflict use_column
+begin
+  if pool_ids is null then return; end if;
+  return query
   -- Pool by pool (`limit`, `offset`): PostgreSQL takes the rows of a cycle that it has no statistics of for one, and
   -- would join all of them with all pools.
   select p.pool_id, p.overage, p.excess, l.remainder, l.sim_id
@@ -1852,8 +1856,8 @@ AS $function$
                                                  limit most + 1) counted) <= most)) r
        where r.place = r.left_over
     ) l on true
-   where p.is_shared and p.overage > 0
-$function$;
+   where p.is_shared and p.overage > 0;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.search_sims(pattern text, of_status smallint, of_pool bigint, after_id bigint, most bigint, in_order boolean)
  RETURNS SETOF bigint

@@ -2,10 +2,15 @@
 -- ledger row gets `overage × excess ÷ excess of the pool`, rounded down. The bytes left over go one each to the largest
 -- remainders, in ties to the lower SIM id: `remainder` and `sim_id` are of the last row that gets one. They are null if
 -- nothing is left over, and in pools with more than `most` ledger rows (null: no limit).
+-- Not in language sql: inlined, its plan would be made ready in each read of a SIM, and needed in few.
 -- In TypeScript: `divideBytes`, domain/usage/allowance.ts. A row's part: `OVERAGE_BYTES`, service/usage/rows/figures.ts.
 create or replace function overage_places(cycle text, pool_ids integer[], most integer)
 returns table (pool_id integer, overage numeric, excess numeric, remainder numeric, sim_id bigint)
-language sql stable as $$
+language plpgsql stable as $$
+#variable_conflict use_column
+begin
+  if pool_ids is null then return; end if;
+  return query
   -- Pool by pool (`limit`, `offset`): PostgreSQL takes the rows of a cycle that it has no statistics of for one, and
   -- would join all of them with all pools.
   select p.pool_id, p.overage, p.excess, l.remainder, l.sim_id
@@ -30,5 +35,5 @@ language sql stable as $$
                                                  limit most + 1) counted) <= most)) r
        where r.place = r.left_over
     ) l on true
-   where p.is_shared and p.overage > 0
-$$;
+   where p.is_shared and p.overage > 0;
+end $$;
