@@ -7,20 +7,22 @@ import { toDataURL } from 'qrcode'
 import type { Sim, StoredSim } from '../../domain/sims/sim.ts'
 import { allows } from '../../domain/tenants/tenant.ts'
 import { noteChange } from '../../store/audit.ts'
-import type { TenantTx } from '../../store/tenancy.ts'
+import { inTenant, type Store } from '../../store/tenancy.ts'
+import { onBehalfOf } from '../http/on-behalf-of.ts'
 
-/** The same SIMs, without activation codes that the request's key may not see. Others go to the audit trail. */
+/** The same SIMs, without activation codes that the request's key may not see. Others are in the audit trail before it returns. */
 export async function showCodes(
-  tx: TenantTx,
-  { keyScopes }: FastifyRequest,
+  store: Store,
+  request: FastifyRequest,
   sims: readonly StoredSim[],
 ): Promise<readonly StoredSim[]> {
-  if (!allows(keyScopes, 'esim')) return sims.map((sim) => ({ ...sim, esimQrPayload: null }))
+  if (!allows(request.keyScopes, 'esim')) return sims.map((sim) => ({ ...sim, esimQrPayload: null }))
   const simIds = sims.filter((sim) => sim.esimQrPayload !== null).map(({ id }) => id)
   const [first, last] = [simIds[0], simIds.at(-1)]
   if (first !== undefined) {
     const id = first === last ? first : `${first} to ${last}`
-    await noteChange(tx, { subject: 'esim-codes', id, before: null, after: { simIds } })
+    const shown = { subject: 'esim-codes', id, before: null, after: { simIds } } as const
+    await inTenant(onBehalfOf(store, request), request.tenantId, (tx) => noteChange(tx, shown))
   }
   return sims
 }

@@ -16,12 +16,11 @@ import { queueReprovision, queueUnprovision } from '../../service/month-end/queu
 import { pageOfSims, readSim } from '../../service/sims/rows/sim-reads.ts'
 import { simExists } from '../../service/sims/rows/sims.ts'
 import { tagSim } from '../../service/sims/tag-sim.ts'
-import { inTenant } from '../../store/tenancy.ts'
+import { inTenant, readOnly } from '../../store/tenancy.ts'
 import { takeNoBody } from '../http/app.ts'
 import { byId, publicRoutes } from '../http/declare-routes.ts'
 import { answersVersion } from '../http/etag.ts'
 import { linked } from '../http/links.ts'
-import { onBehalfOf } from '../http/on-behalf-of.ts'
 import { SimOrIccidParams, SimParams } from '../http/params.ts'
 import { mustBeFound } from '../http/problems.ts'
 import { showCodes, withPictures } from '../keys/esim-codes.ts'
@@ -41,11 +40,9 @@ export const simRoutes = [
     response: { 200: pageOf(Sim) },
     cursor: 'sims',
     handle: async (request, { store, reply }) => {
-      const part = await inTenant(onBehalfOf(store, request), request.tenantId, async (tx) => {
-        const read = await pageOfSims(tx, request.query)
-        return { ...read, data: await showCodes(tx, request, read.data) }
-      })
-      return linked(request, reply, { ...part, data: await withPictures(part.data) })
+      const part = await inTenant(readOnly(store), request.tenantId, (tx) => pageOfSims(tx, request.query))
+      const shown = await showCodes(store, request, part.data)
+      return linked(request, reply, { ...part, data: await withPictures(shown) })
     },
   }),
   route('GET', '/sims/metadata', {
@@ -68,14 +65,12 @@ export const simRoutes = [
     response: { 200: Sim },
     handle: async (request, { store, reply }) => {
       const { idOrIccid } = request.params
-      const shown = await inTenant(onBehalfOf(store, request), request.tenantId, async (tx) => {
-        const lookup = lookupOf(idOrIccid)
-        const { sim, version } = knownSim(idOrIccid, lookup && (await readSim(tx, lookup)))
-        answersVersion(reply, version)
-        return showCodes(tx, request, [sim])
-      })
-      const [sim] = await withPictures(shown)
-      return knownSim(idOrIccid, sim)
+      const lookup = lookupOf(idOrIccid)
+      const read = lookup && (await inTenant(readOnly(store), request.tenantId, (tx) => readSim(tx, lookup)))
+      const { sim, version } = knownSim(idOrIccid, read)
+      answersVersion(reply, version)
+      const [shown] = await withPictures(await showCodes(store, request, [sim]))
+      return knownSim(idOrIccid, shown)
     },
   }),
   route('PATCH', '/sims/:id/tag', {

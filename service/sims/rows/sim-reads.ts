@@ -1,11 +1,11 @@
 /** SIMs, with their figures for the running cycle, their open tickets and the tariff that governs them. */
 import { type RawBuilder, sql } from 'kysely'
-import { SimStatus, type TariffType, type WatchdogMode } from '../../../domain/codes.ts'
+import { SimStatus, type WatchdogMode } from '../../../domain/codes.ts'
 import { offsetOf, type PageRequest, pageRequest } from '../../../domain/page.ts'
 import type { SimLookup, SimQuery, SimSummary, StoredSim } from '../../../domain/sims/sim.ts'
 import type { Tariff } from '../../../domain/tariffs/tariff.ts'
 import { toMB, toMinutes } from '../../../domain/units.ts'
-import { governingTariff } from '../../../domain/usage/allowance.ts'
+import { type Allowance, governingTariff } from '../../../domain/usage/allowance.ts'
 import { settingsInForce, type WatchdogSettings } from '../../../domain/watchdog/settings.ts'
 import type { Figures } from '../../../rules/fact-rows.ts'
 import { kept } from '../../../store/kept.ts'
@@ -13,9 +13,9 @@ import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { type Part, readPage, readPart } from '../../../store/paging.ts'
 import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
-import { findTariffs } from '../../tariffs/rows/tariffs.ts'
-import { runningCycle } from '../../usage/rows/cycles.ts'
-import { NO_FIGURES, simFigures, unopenedSimFigures } from '../../usage/rows/figures.ts'
+import { type TariffRow, tariffsWithIds, toTariff } from '../../tariffs/rows/tariffs.ts'
+import { openCycleNow, runningCycle } from '../../usage/rows/cycles.ts'
+import { FIGURES, figuresOfSims, NO_FIGURES, unopenedSimFigures } from '../../usage/rows/figures.ts'
 import {
   type IdPage,
   isIndexed,
@@ -32,43 +32,92 @@ type Plain =
   | ('id' | 'tag' | 'iccid' | 'poolId' | 'tariffId' | 'imsi' | 'msisdn' | 'imei' | 'status' | 'type')
   | ('esimQrPayload' | 'pendingPoolId' | 'pendingTariffId' | 'pendingUnassign')
 
-/** A SIM with its own watchdog settings, and with the tariff and the settings of its pool. */
-interface SimRow extends Pick<StoredSim, Plain>, WatchdogSettings {
+/** A tariff as it governs, and as it is shown. */
+interface ShownTariff extends Allowance {
+  readonly tariff: Tariff
+}
+
+/** A SIM with its figures, its own watchdog settings and tariff, and those of its pool. */
+interface SimRow extends Pick<StoredSim, Plain>, WatchdogSettings, Figures {
+  readonly version: number
+  /** Whether the running cycle is open: without it there are no figures. */
+  readonly isOpen: boolean
+  readonly openTickets: number
+  readonly ownTariff: ShownTariff | null
+  readonly poolTariff: ShownTariff | null
   readonly exempt: boolean
   readonly updatedAt: Date
   readonly provisionedAt: Date | null
   readonly lastSeenAt: Date | null
-  readonly poolTariffId: number | null
-  readonly poolTariffType: TariffType | null
   readonly poolMode: WatchdogMode | null
   readonly poolThresholdPct: number | null
   readonly poolBurnRateAlerts: boolean | null
 }
 
-const columns = sql`s.id, ${simColumns()}, s.imsi, s.msisdn, g.imei, s.updated_at as "updatedAt",
+/** A row of the statement. The first has the tariffs of all. */
+type ReadRow = Omit<SimRow, 'ownTariff' | 'poolTariff'> & {
+  readonly poolTariffId: number | null
+  readonly tariffs: readonly TariffRow[] | null
+}
+
+const columns = sql`s.id, ${simColumns()}, s.imsi, s.msisdn, g.imei, s.version, s.updated_at as "updatedAt",
   s.provisioned_at as "provisionedAt", g.last_seen_at as "lastSeenAt", s.esim_qr_payload as "esimQrPayload",
   s.pending_pool_id as "pendingPoolId", s.pending_tariff_id as "pendingTariffId",
-  s.pending_unassign as "pendingUnassign", p.tariff_id as "poolTariffId", pt.type as "poolTariffType",
-  p.watchdog_mode as "poolMode", p.warning_threshold_pct as "poolThresholdPct",
-  p.enable_burn_rate_alerts as "poolBurnRateAlerts"`
+  s.pending_unassign as "pendingUnassign", s.pool_mode as "poolMode", s.pool_threshold_pct as "poolThresholdPct",
+  s.pool_burn_rate_alerts as "poolBurnRateAlerts", (select key from cycle) is not null as "isOpen",
+  ${sql.join(FIGURES.map((figure) => sql`coalesce(f.${sql.ref(figure)}, 0) as ${sql.ref(figure)}`))},
+  (select count(*) from tickets where sim_id = s.id and status in ${OPEN_STATUSES})::integer as "openTickets",
+  s.pool_tariff_id as "poolTariffId", case when s.id = (select min(id) from s) then
+    ${tariffsWithIds(sql`select tariff_id from s union select pool_tariff_id from s`)} end as tariffs`
 
-const fromSims = (where: RawBuilder<unknown>) => sql`
-  from sims s left join pools p on p.id = s.pool_id left join tariffs pt on pt.id = p.tariff_id
- cross join lateral (select * from sim_seen where tenant_id = s.tenant_id and sim_id = s.id limit 1) g
- where ${where}`
+/** Reads SIMs, by id, with all that is shown of them. @param which condition on the alias `s`: at most a page */
+async function readRows(tx: TenantTx, which: RawBuilder<unknown>): Promise<SimRow[]> {
+  const { rows } = await sql<ReadRow>`${kept}
+    with cycle as materialized (${openCycleNow(tx)}), s as materialized (
+      select s.*, p.*
+        from sims s
+        left join lateral (
+          select tariff_id as pool_tariff_id, watchdog_mode as pool_mode, warning_threshold_pct as pool_threshold_pct,
+                 enable_burn_rate_alerts as pool_burn_rate_alerts
+            from pools where id = s.pool_id limit 1) p on true
+       where ${which}
+    ), ${figuresOfSims(sql`(select key from cycle)`, sql`s`)}
+    select ${columns}
+      from s
+      left join figures f on f.sim_id = s.id
+     cross join lateral (select * from sim_seen where tenant_id = s.tenant_id and sim_id = s.id limit 1) g
+     order by s.id`.execute(tx.q)
+  const tariffs = new Map(
+    rows[0]?.tariffs?.map((row) => [
+      row.id,
+      { type: row.type, allowanceBytes: row.allowanceBytes, tariff: toTariff(row) },
+    ]),
+  )
+  const tariffOf = (id: number | null) => (id === null ? null : (tariffs.get(id) ?? null))
+  return rows.map((row) => ({ ...row, ownTariff: tariffOf(row.tariffId), poolTariff: tariffOf(row.poolTariffId) }))
+}
 
-/** A SIM with the watchdog settings in force, its own or else its pool's, and without the pool's other columns. */
-function inForce({
-  poolTariffId: _,
-  poolTariffType: tariffType,
-  poolMode: watchdogMode,
-  poolThresholdPct: warningThresholdPct,
-  poolBurnRateAlerts: enableBurnRateAlerts,
-  exempt: isWatchdogExempt,
-  ...sim
-}: SimRow) {
-  const pool = { tariffType, watchdogMode, warningThresholdPct, enableBurnRateAlerts }
-  return { ...sim, isWatchdogExempt, ...settingsInForce(sim, sim.poolId === null ? null : pool) }
+const withIds = (ids: readonly number[]) => sql`s.id = any(${[...ids]}::bigint[])`
+
+/** As {@link readRows}. Before the running cycle is open, the figures are those that opening it now would give. */
+async function readSims(tx: TenantTx, which: RawBuilder<unknown>): Promise<SimRow[]> {
+  const rows = await readRows(tx, which)
+  if (rows.every(({ isOpen }) => isOpen)) return rows
+  const ids = rows.map(({ id }) => id)
+  const figures = await unopenedSimFigures(tx, await runningCycle(tx), ids)
+  return rows.map((row) => ({ ...row, ...(figures.get(row.id) ?? NO_FIGURES) }))
+}
+
+/** The watchdog settings in force: the SIM's own, or else its pool's. In the order of the specification, section 2.4. */
+function settingsOf({ poolId, poolTariff, poolMode, poolThresholdPct, poolBurnRateAlerts, ...own }: SimRow) {
+  const pool = {
+    tariffType: poolTariff?.type ?? null,
+    watchdogMode: poolMode,
+    warningThresholdPct: poolThresholdPct,
+    enableBurnRateAlerts: poolBurnRateAlerts,
+  }
+  const { watchdogMode, ...others } = settingsInForce(own, poolId === null ? null : pool)
+  return { watchdogMode, isWatchdogExempt: own.exempt, ...others }
 }
 
 const usageOf = (figures: Figures) => ({
@@ -79,46 +128,33 @@ const usageOf = (figures: Figures) => ({
   overageMB: toMB(figures.overageBytes),
 })
 
-function governing(row: SimRow, tariffs: ReadonlyMap<number, Tariff>): Tariff | undefined {
-  const own = row.tariffId === null ? undefined : tariffs.get(row.tariffId)
-  const pool = row.poolTariffId === null ? undefined : tariffs.get(row.poolTariffId)
-  // Only the type decides which of the two governs.
-  const asAllowance = (tariff: Tariff | undefined) =>
-    tariff === undefined ? null : { type: tariff.type, allowanceBytes: 0, tariff }
-  return governingTariff(asAllowance(own), asAllowance(pool))?.tariff
-}
-
-function toSim(row: SimRow, figures: Figures, openTickets: number, tariff: Tariff | undefined): StoredSim {
+function toSim(row: SimRow): StoredSim {
   return {
-    ...inForce(row),
+    id: row.id,
+    tag: row.tag,
+    iccid: row.iccid,
+    poolId: row.poolId,
+    tariffId: row.tariffId,
+    imsi: row.imsi,
+    msisdn: row.msisdn,
+    imei: row.imei,
+    status: row.status,
+    type: row.type,
+    esimQrPayload: row.esimQrPayload,
+    pendingPoolId: row.pendingPoolId,
+    pendingTariffId: row.pendingTariffId,
+    pendingUnassign: row.pendingUnassign,
+    ...settingsOf(row),
     updatedAt: row.updatedAt.toISOString(),
     provisionedAt: row.provisionedAt?.toISOString() ?? null,
     lastSeenAt: row.lastSeenAt?.toISOString() ?? null,
-    ...usageOf(figures),
-    voiceMins: toMinutes(figures.voiceSeconds),
-    smsCount: figures.smsCount,
-    processingTicket: openTickets > 0,
-    processingTicketCount: openTickets,
-    tariff: tariff ?? {},
+    ...usageOf(row),
+    voiceMins: toMinutes(row.voiceSeconds),
+    smsCount: row.smsCount,
+    processingTicket: row.openTickets > 0,
+    processingTicketCount: row.openTickets,
+    tariff: governingTariff(row.ownTariff, row.poolTariff)?.tariff ?? {},
   }
-}
-
-/** Figures in the running cycle. */
-async function figuresNow(tx: TenantTx, ids: readonly number[]): Promise<Map<number, Figures>> {
-  const cycle = await runningCycle(tx)
-  return cycle.isOpen ? simFigures(tx, cycle.key, ids) : unopenedSimFigures(tx, cycle, ids)
-}
-
-async function toSims(tx: TenantTx, rows: readonly SimRow[]): Promise<StoredSim[]> {
-  if (rows.length === 0) return []
-  const ids = rows.map((row) => row.id)
-  const figures = await figuresNow(tx, ids)
-  const open = await openTicketCounts(tx, ids)
-  const tariffIds = rows.flatMap((row) => [row.tariffId, row.poolTariffId]).filter((id) => id !== null)
-  const tariffs = await findTariffs(tx, tariffIds)
-  return rows.map((row) =>
-    toSim(row, figures.get(row.id) ?? NO_FIGURES, open.get(row.id) ?? 0, governing(row, tariffs)),
-  )
 }
 
 /**
@@ -132,34 +168,31 @@ export function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Part<StoredSi
     'sims',
     { page, cursor: query.cursor },
     {
-      page: () => rowsOfPage(tx, query, page),
-      after: ({ id }, most, hits) => rowsAfter(tx, query, { after: id, most, hits }),
+      page: async () => {
+        const { ids, totalItems } = (await idsOfPage(tx, query, page)) ?? (await countedPage(tx, query, page))
+        return { rows: await readSims(tx, withIds(ids)), totalItems }
+      },
+      after: ({ id }, most, hits) => simsAfterId(tx, query, { after: id, most, hits }),
       placeOf: ({ id }) => ({ micros: 0, id }),
-      show: (rows) => toSims(tx, rows),
+      show: (rows) => rows.map(toSim),
     },
   )
 }
 
-async function rowsOfPage(tx: TenantTx, query: SimQuery, page: PageRequest) {
-  const found = await idsOfPage(tx, query, page)
-  if (found === undefined) {
-    return readPage<SimRow>(
-      tx,
-      { columns, from: fromSims(sql`s.tenant_id = ${tx.tenantId} ${simsMatching(query)}`), orderBy: sql`id` },
-      page,
-    )
-  }
-  const { rows } = await sql<SimRow>`${kept}
-    select ${columns} ${fromSims(sql`s.id = any(${found.ids}::bigint[])`)} order by s.id`.execute(tx.q)
-  return { rows, totalItems: found.totalItems }
+/** A page of the list, which is read as a whole to count it. */
+async function countedPage(tx: TenantTx, query: SimQuery, page: PageRequest): Promise<IdPage> {
+  const from = sql`from sims s where s.tenant_id = ${tx.tenantId} ${simsMatching(query)}`
+  const { rows, totalItems } = await readPage<{ id: number }>(tx, { columns: sql`s.id`, from, orderBy: sql`id` }, page)
+  return { ids: rows.map(({ id }) => id), totalItems }
 }
 
 /** The first SIMs after an id that a filter lets through. */
-async function rowsAfter(tx: TenantTx, filter: SimFilter, next: NextSims): Promise<SimRow[]> {
-  const { rows } = await sql<SimRow>`
-    select ${columns} ${fromSims(simsAfter(tx, filter, next))}
-     order by s.id limit ${pageLimit(next.most)}`.execute(tx.q)
-  return rows
+async function simsAfterId(tx: TenantTx, filter: SimFilter, next: NextSims): Promise<SimRow[]> {
+  const { rows } = await sql<{ id: number }>`
+    select s.id from sims s where ${simsAfter(tx, filter, next)} order by s.id limit ${pageLimit(next.most)}`.execute(
+    tx.q,
+  )
+  return readSims(tx, withIds(rows.map(({ id }) => id)))
 }
 
 /** Finds a page without reading the whole list; undefined if the filter requires reading it. */
@@ -175,8 +208,8 @@ async function idsOfPage(tx: TenantTx, filter: SimFilter, page: PageRequest): Pr
 /** Reads all SIMs, by id, page by page. */
 export const listSims = (store: Store, tenantId: string, filter: SimFilter): AsyncGenerator<StoredSim[]> =>
   keysetPages(store, tenantId, async (tx, after: number | null) => {
-    const rows = await rowsAfter(tx, filter, { after: after ?? 0, most: KEYSET_PAGE })
-    return { items: await toSims(tx, rows), next: placeAfter(rows, ({ id }) => id) }
+    const rows = await simsAfterId(tx, filter, { after: after ?? 0, most: KEYSET_PAGE })
+    return { items: rows.map(toSim), next: placeAfter(rows, ({ id }) => id) }
   })
 
 /** Reads a SIM, and its version; undefined if there is none with this id or ICCID. */
@@ -184,64 +217,34 @@ export async function readSim(
   tx: TenantTx,
   lookup: SimLookup,
 ): Promise<{ readonly sim: StoredSim; readonly version: number } | undefined> {
-  const which = lookup.by === 'id' ? sql`s.id = ${lookup.id}` : sql`s.iccid = ${lookup.iccid}`
-  const { rows } = await sql<SimRow & { version: number }>`${kept}
-    select ${columns}, s.version ${fromSims(which)}`.execute(tx.q)
-  const [found] = rows
-  if (found === undefined) return undefined
-  const { version, ...row } = found
-  const [sim] = await toSims(tx, [row])
-  return sim && { sim, version }
+  const [row] = await readSims(tx, lookup.by === 'id' ? sql`s.id = ${lookup.id}` : sql`s.iccid = ${lookup.iccid}`)
+  return row && { sim: toSim(row), version: row.version }
 }
 
 /** Reads all SIMs of a pool, by id, page by page. A page has the SIMs and the figures of its own moment. */
 export const listPoolSims = (store: Store, tenantId: string, poolId: number): AsyncGenerator<SimSummary[]> =>
   keysetPages(store, tenantId, async (tx, after: number | null) => {
-    const { rows } = await sql<SimRow>`
-      select ${columns} ${fromSims(sql`s.pool_id = ${poolId}::bigint and s.id > ${after ?? 0}`)}
-       order by s.id limit ${pageLimit(KEYSET_PAGE)}`.execute(tx.q)
-    return { items: await toSummaries(tx, rows), next: placeAfter(rows, ({ id }) => id) }
+    const { rows } = await sql<{ id: number }>`
+      select id from sims where pool_id = ${poolId}::bigint and id > ${after ?? 0}
+       order by id limit ${pageLimit(KEYSET_PAGE)}`.execute(tx.q)
+    const ids = rows.map(({ id }) => id)
+    return { items: (await readSims(tx, withIds(ids))).map(toSummary), next: placeAfter(ids, (id) => id) }
   })
 
 /** Reads SIMs in this order. Unknown ones are left out. */
 export async function readSummaries(tx: TenantTx, ids: readonly number[]): Promise<SimSummary[]> {
-  const { rows } = await sql<SimRow>`${kept}
-    select ${columns} ${fromSims(sql`s.id = any(${[...ids]}::bigint[])`)}`.execute(tx.q)
-  const found = new Map((await toSummaries(tx, rows)).map((sim) => [sim.id, sim]))
+  const found = new Map((await readSims(tx, withIds(ids))).map((row) => [row.id, toSummary(row)]))
   return ids.map((id) => found.get(id)).filter((sim) => sim !== undefined)
 }
 
-async function toSummaries(tx: TenantTx, rows: readonly SimRow[]): Promise<SimSummary[]> {
-  const figures = await figuresNow(
-    tx,
-    rows.map(({ id }) => id),
-  )
-  return rows.map((row) => toSummary(row, figures.get(row.id) ?? NO_FIGURES))
-}
-
-function toSummary(row: SimRow, figures: Figures): SimSummary {
-  const sim = inForce(row)
-  return {
-    id: sim.id,
-    iccid: sim.iccid,
-    tag: sim.tag,
-    status: sim.status,
-    ...usageOf(figures),
-    watchdogMode: sim.watchdogMode,
-    isWatchdogExempt: sim.isWatchdogExempt,
-    warningThresholdPct: sim.warningThresholdPct,
-    enableBurnRateAlerts: sim.enableBurnRateAlerts,
-  }
-}
-
-/** Number of open tickets of each given SIM. SIMs without any are left out. */
-export async function openTicketCounts(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, number>> {
-  const { rows } = await sql<{ simId: number; open: number }>`${kept}
-    select sim_id as "simId", count(*)::integer as open from tickets
-     where sim_id = any(${[...simIds]}::bigint[]) and status in ${OPEN_STATUSES}
-     group by sim_id`.execute(tx.q)
-  return new Map(rows.map(({ simId, open }) => [simId, open]))
-}
+const toSummary = (row: SimRow): SimSummary => ({
+  id: row.id,
+  iccid: row.iccid,
+  tag: row.tag,
+  status: row.status,
+  ...usageOf(row),
+  ...settingsOf(row),
+})
 
 // Pages of SIMs, found from `sim_blocks` or the pool's row, without counting SIMs.
 

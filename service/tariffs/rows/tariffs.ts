@@ -1,5 +1,5 @@
 /** Tariffs: a tenant's own, and the platform's, usable by all tenants. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { TariffType } from '../../../domain/codes.ts'
 import type { NewTariff, Tariff, TariffTerms } from '../../../domain/tariffs/tariff.ts'
 import { fromMoney, toGb, toMoney } from '../../../domain/units.ts'
@@ -7,14 +7,18 @@ import { insertedId } from '../../../store/inserted-id.ts'
 import { kept } from '../../../store/kept.ts'
 import type { PlatformTx, TenantTx } from '../../../store/tenancy.ts'
 
-/** A tariff as stored: the fees of its terms are in micro-units. */
-type TariffRow = Omit<Tariff, 'standardTariff' | 'dynamicPoolTariff' | 'fixedPoolTariff'> & TariffTerms
+/** A tariff as stored: the fees of its terms are in micro-units. {@link toTariff} shows it. */
+export type TariffRow = Omit<Tariff, 'standardTariff' | 'dynamicPoolTariff' | 'fixedPoolTariff'> & TariffTerms
 
 const columns = sql`id, display_name as "displayName", description, is_active as "isActive", type,
   allowance_bytes as "allowanceBytes", sim_monthly_fee as "simMonthlyFee", fixed_bucket_cost as "fixedBucketCost",
   sms_fee as "smsFee", voice_fee as "voiceFee", overage_fee_per_gb as "overageFeePerGb"`
 
-function toTariff(row: TariffRow): Tariff {
+/** The tariffs with the ids of a select, as one value: a list of {@link TariffRow}; null without any. */
+export const tariffsWithIds = (ids: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`(select json_agg(t) from (select ${columns} from tariffs where id = any(array(${ids}))) t)`
+
+export function toTariff(row: TariffRow): Tariff {
   const { allowanceBytes, simMonthlyFee, fixedBucketCost, smsFee, voiceFee, overageFeePerGb, ...named } = row
   const perSim = { simMonthlyFee: toMoney(simMonthlyFee) }
   const common = {

@@ -1,6 +1,6 @@
 /** Billing cycles of a tenant: the running one, its opening slice by slice, and ended ones. */
 
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { LogLevel } from '../../../domain/codes.ts'
 import { ServiceError } from '../../../domain/errors.ts'
 import { type Cycle, cycleAt, cycleOfKey, nextCycle } from '../../../domain/time/cycle.ts'
@@ -34,6 +34,10 @@ export async function tenantSettings(tx: TenantTx): Promise<TenantSettings> {
   if (row === undefined) throw new Error(`there is no tenant ${tx.tenantId}`)
   return row
 }
+
+/** Selects the key and the end of the running cycle; no row before it is open. A tenant's cycles never overlap. */
+export const openCycleNow = ({ now }: TenantTx): RawBuilder<unknown> => sql`
+  select key, ends_at from cycles where tenant_id = ${mine} and starts_at <= ${now} and ends_at > ${now}`
 
 /** The running cycle, for reads: this does not open it, and it may be unopened. */
 export async function runningCycle(tx: TenantTx): Promise<Cycle & { readonly isOpen: boolean }> {

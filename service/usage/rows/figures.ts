@@ -51,7 +51,10 @@ export const EMPTY_CAPACITY = sql`case when t.type = ${TariffType['Fixed Pool']}
  * its empty capacity. `limit 1` makes PostgreSQL look each pool up: without statistics of a cycle it estimates one row,
  * and would read them all.
  */
-export const figuresOfPool = (cycleKey: string, poolId: RawBuilder<unknown>): RawBuilder<unknown> => sql`(
+export const figuresOfPool = (
+  cycleKey: RawBuilder<unknown> | string,
+  poolId: RawBuilder<unknown>,
+): RawBuilder<unknown> => sql`(
   select coalesce(f.contributing, 0) as contributing, coalesce(f.limit_bytes, u.bytes) as "limitBytes",
          coalesce(f.bytes, 0) as "usageBytes", coalesce(f.remaining_bytes, u.bytes) as "remainingBytes",
          coalesce(f.overage_bytes, 0) as "overageBytes", coalesce(f.voice_seconds, 0) as "voiceSeconds",
@@ -77,7 +80,14 @@ export async function simFigures(
   return new Map([...rows].map(([simId, of]) => [simId, sumOf(of)]))
 }
 
-const FIGURES = ['limitBytes', 'usageBytes', 'remainingBytes', 'overageBytes', 'voiceSeconds', 'smsCount'] as const
+export const FIGURES = [
+  'limitBytes',
+  'usageBytes',
+  'remainingBytes',
+  'overageBytes',
+  'voiceSeconds',
+  'smsCount',
+] as const
 
 /** Adds up ledger rows. Sums beyond 2^53 − 1 are shown as that. */
 export function sumOf(rows: readonly Figures[]): Figures {
@@ -121,30 +131,43 @@ export const OVERAGE_BYTES = sql`
                      + case when (mod(o.overage * f.excess_bytes, o.excess), -f.sim_id) >= (o.remainder, -o.sim_id)
                             then 1 else 0 end, 0)::bigint end`
 
+/**
+ * Common table expressions: `own`, the rows of `ledger_figures`, and `places`, those of `overage_places` of their pools.
+ *
+ * @param ledger rows (sim_id, pool_id) of `usage_ledger`, as `l`
+ */
+const ownAndPlaces = (cycleKey: RawBuilder<unknown>, ledger: RawBuilder<unknown>, exactRows: number) => sql`
+  own as materialized (
+    select f.*
+      from ${ledger}
+     cross join lateral (
+       select * from ledger_figures
+        where tenant_id = ${mine} and cycle_key = ${cycleKey} and sim_id = l.sim_id and pool_id = l.pool_id limit 1) f
+  ), places as materialized (
+    select o.*
+      from (select ${cycleKey} as cycle_key, array_agg(distinct pool_id) as ids
+              from own where is_shared and excess_bytes > 0) used
+     cross join lateral overage_places(used.cycle_key, used.ids, ${exactRows}) o
+  )`
+
+/** The rows of `own`, each with its row of `places`. */
+const PLACED = sql`own f left join places o on f.is_shared and f.excess_bytes > 0 and o.pool_id = f.pool_id`
+
 async function readRowFigures(
   tx: TenantTx,
   cycleKey: string,
   among: RawBuilder<unknown>,
   exactRows: number,
 ): Promise<Map<number, FactFigures[]>> {
+  const ofCycle = sql`(select ${cycleKey}::text)`
+  const ledger = sql`(
+    select sim_id, pool_id from usage_ledger where tenant_id = ${mine} and cycle_key = ${ofCycle} and ${among}) l`
   const { rows } = await sql<FactFigures & { simId: number }>`${kept}
-    with own as materialized (
-      select f.*
-        from (select sim_id, pool_id from usage_ledger
-               where tenant_id = ${mine} and cycle_key = (select ${cycleKey}::text) and ${among}) l
-       cross join lateral (
-         select * from ledger_figures
-          where tenant_id = ${mine} and cycle_key = ${cycleKey} and sim_id = l.sim_id and pool_id = l.pool_id limit 1) f
-    ), places as materialized (
-      select o.*
-        from (select array_agg(distinct pool_id) as ids from own where is_shared and excess_bytes > 0) used
-       cross join lateral overage_places(${cycleKey}, used.ids, ${exactRows}) o
-    )
+    with ${ownAndPlaces(ofCycle, ledger, exactRows)}
     select f.sim_id as "simId", f.pool_id as "poolId", f.limit_bytes as "limitBytes", f.bytes as "usageBytes",
            f.remaining_bytes as "remainingBytes", f.voice_seconds as "voiceSeconds", f.sms_count as "smsCount",
            f.sessions, f.contributing, ${OVERAGE_BYTES} as "overageBytes"
-      from own f
-      left join places o on f.is_shared and f.excess_bytes > 0 and o.pool_id = f.pool_id`.execute(tx.q)
+      from ${PLACED}`.execute(tx.q)
   const bySim = new Map<number, FactFigures[]>()
   for (const { simId, ...figures } of rows) {
     const known = bySim.get(simId)
@@ -152,6 +175,28 @@ async function readRowFigures(
     else known.push(figures)
   }
   return bySim
+}
+
+/** The sum of a column. As in {@link sumOf}, one beyond 2^53 − 1 is shown as that. */
+const total = (column: RawBuilder<unknown>) => sql`least(sum(${column}), ${sql.lit(Number.MAX_SAFE_INTEGER)})::bigint`
+
+/**
+ * Common table expressions that end in `figures`: as {@link simFigures}, in a statement with more of the same SIMs. One row
+ * for each SIM with a ledger row.
+ *
+ * @param sims a relation with their ids: at most a page
+ */
+export const figuresOfSims = (cycleKey: RawBuilder<unknown>, sims: RawBuilder<unknown>): RawBuilder<unknown> => {
+  // `offset 0` makes PostgreSQL look each SIM up: without statistics of a cycle it estimates one row, and would read all.
+  const ledger = sql`${sims} a cross join lateral (
+    select sim_id, pool_id from usage_ledger
+     where tenant_id = ${mine} and cycle_key = ${cycleKey} and sim_id = a.id offset 0) l`
+  return sql`
+    ${ownAndPlaces(cycleKey, ledger, EXACT_ROWS)}, figures as materialized (
+      select f.sim_id, ${total(sql`f.limit_bytes`)} as "limitBytes", ${total(sql`f.bytes`)} as "usageBytes",
+             ${total(sql`f.remaining_bytes`)} as "remainingBytes", ${total(OVERAGE_BYTES)} as "overageBytes",
+             ${total(sql`f.voice_seconds`)} as "voiceSeconds", ${total(sql`f.sms_count`)} as "smsCount"
+        from ${PLACED} group by f.sim_id)`
 }
 
 // Figures in a cycle not opened yet: no usage, and the limits that opening it now would give. The worker opens cycles,

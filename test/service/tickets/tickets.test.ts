@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { httpNetwork } from '../../../adapters/carrier/http-network.ts'
 import { SimStatus, TicketStatus, TicketType } from '../../../domain/codes.ts'
 import type { Cause } from '../../../domain/tickets/ticket.ts'
-import { openTicketCounts } from '../../../service/sims/rows/sim-reads.ts'
+import { readSim } from '../../../service/sims/rows/sim-reads.ts'
 import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { cancelTicket, openTicket } from '../../../service/tickets/open-ticket.ts'
 import { findTicket, tenantsWithTickets } from '../../../service/tickets/rows/tickets.ts'
@@ -36,6 +36,8 @@ async function activeSim() {
   return simId
 }
 
+const openOf = async (id: number) => (await asTenant((tx) => readSim(tx, { by: 'id', id })))?.sim.processingTicketCount
+
 describe('tickets of a SIM', () => {
   test('are executed in the order they were opened', async () => {
     const simId = await aSim()
@@ -44,14 +46,14 @@ describe('tickets of a SIM', () => {
       await open(simId, TicketType.Activate),
       await open(simId, TicketType.Suspend),
     ]
-    const waiting = await asTenant((tx) => openTicketCounts(tx, [simId]))
+    const waiting = await openOf(simId)
 
     await execute(simId)
 
-    expect(waiting.get(simId)).toBe(3)
+    expect(waiting).toBe(3)
     for (const id of ids) expect(await ticket(id)).toMatchObject({ status: TicketStatus.Complete, attempts: 1 })
     expect(await statusOf(simId)).toBe(SimStatus.Suspended)
-    expect((await asTenant((tx) => openTicketCounts(tx, [simId]))).size).toBe(0)
+    expect(await openOf(simId)).toBe(0)
     expect(await rows(sql`select from ticket_work where sim_id = ${simId}`)).toEqual([])
   })
 
