@@ -14,6 +14,7 @@ import { listPoolSims } from '../../service/sims/rows/sim-reads.ts'
 import { inTenant, readOnly, type TenantTx } from '../../store/tenancy.ts'
 import { takeNoBody } from '../http/app.ts'
 import { byId, publicRoutes } from '../http/declare-routes.ts'
+import { answersVersion } from '../http/etag.ts'
 import { PoolParams } from '../http/params.ts'
 import { mustBeFound } from '../http/problems.ts'
 import { sendArray } from '../http/streaming.ts'
@@ -56,10 +57,14 @@ export const poolRoutes = [
       'Figures cover the running billing cycle. With a Standard tariff, limit and overage are sums over the ' +
       'SIMs, and a pool can be in overage below its limit. With other tariffs the SIMs share one capacity.',
     problems: ['pool_not_found'],
+    versioned: true,
     params: PoolParams,
     response: { 200: Pool },
-    resource: byId('pool'),
-    read: async (tx, { params: { id } }) => mustBeFound(await readPool(tx, id), 'pool_not_found', `pool ${id}`),
+    read: async (tx, { params: { id } }, { reply }) => {
+      const { pool, version } = mustBeFound(await readPool(tx, id), 'pool_not_found', `pool ${id}`)
+      answersVersion(reply, version)
+      return pool
+    },
   }),
   route('PUT', '/pools/:id', {
     operationId: 'updatePool',

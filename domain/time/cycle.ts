@@ -85,8 +85,8 @@ export function cycleOfKey(billingCycle: string, key: string): Cycle | undefined
 }
 
 /** Days from an instant (epoch milliseconds) to the end of its cycle, rounded up; 0 after the end. */
-export const daysUntilRenewal = (cycle: Cycle, at: number): number =>
-  Math.max(0, Math.ceil((cycle.endsAt - at) / DAY_MS))
+export const daysUntilRenewal = ({ endsAt }: Pick<Cycle, 'endsAt'>, at: number): number =>
+  Math.max(0, Math.ceil((endsAt - at) / DAY_MS))
 
 /**
  * Width of a usage bucket in milliseconds: 5 minutes. For cycles shorter than a day it is a sixtieth of the cycle, but

@@ -13,8 +13,8 @@ import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { type Part, readPage, readPart } from '../../../store/paging.ts'
 import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
-import { runningCycle } from '../../usage/rows/cycles.ts'
-import { NO_FIGURES, readPoolFigures, unopenedPoolFigures } from '../../usage/rows/figures.ts'
+import { openCycleNow, runningCycle } from '../../usage/rows/cycles.ts'
+import { figuresOfPool, NO_FIGURES, unopenedPoolFigures } from '../../usage/rows/figures.ts'
 
 /** A pool's own settings, without its figures. */
 export type PoolRecord = Pick<
@@ -23,7 +23,11 @@ export type PoolRecord = Pick<
 >
 
 type PoolRow = PoolRecord &
-  Pick<Pool, 'activeSimCount' | 'totalSimCount'> & {
+  Pick<Pool, 'activeSimCount' | 'totalSimCount'> &
+  Figures & {
+    readonly version: number
+    /** End of the running cycle; null before it is open: there are no figures then. */
+    readonly endsAt: Date | null
     readonly createdAt: Date
     readonly updatedAt: Date
     readonly activatedAt: Date
@@ -38,50 +42,67 @@ export const settingsColumns = (of: 's' | 'p'): RawBuilder<unknown> => {
     ${column('enable_burn_rate_alerts')} as "enableBurnRateAlerts"`
 }
 
-const columns = sql`p.id, p.name, p.type, ${settingsColumns('p')}, p.status, p.created_at as "createdAt",
+const columns = sql`p.id, p.name, p.type, p.version, ${settingsColumns('p')}, p.status, p.created_at as "createdAt",
   p.updated_at as "updatedAt", p.activated_at as "activatedAt", p.active_sim_count as "activeSimCount",
   p.total_sim_count as "totalSimCount", p.tariff_id as "tariffId", t.display_name as "tariffName", t.type as "tariffType"`
 
-const fromPools = (tx: TenantTx, where: RawBuilder<unknown>) => sql`
-  from pools p join tariffs t on t.id = p.tariff_id
- where p.tenant_id = ${tx.tenantId} and p.deleted_at is null ${where}`
-
-function toPool(row: PoolRow, figures: Figures, days: number): Pool {
-  const { tariffId, tariffName, tariffType, ...pool } = row
-  return {
-    ...pool,
-    createdAt: pool.createdAt.toISOString(),
-    updatedAt: pool.updatedAt.toISOString(),
-    activatedAt: pool.activatedAt.toISOString(),
-    limitMB: toMB(figures.limitBytes),
-    usageMB: toMB(figures.usageBytes),
-    isOverage: figures.overageBytes > 0,
-    remainingMB: toMB(figures.remainingBytes),
-    overageMB: toMB(figures.overageBytes),
-    voiceMins: toMinutes(figures.voiceSeconds),
-    smsCount: figures.smsCount,
-    tariffId,
-    tariff: { id: tariffId, displayName: tariffName, type: tariffType },
-    daysUntilRenewal: days,
-  }
-}
-
-async function withFigures(tx: TenantTx, rows: readonly PoolRow[]): Promise<Pool[]> {
-  if (rows.length === 0) return []
-  const cycle = await runningCycle(tx)
-  const ids = rows.map((row) => row.id)
-  const figures = cycle.isOpen ? await readPoolFigures(tx, cycle.key, ids) : await unopenedPoolFigures(tx, cycle, ids)
-  const days = daysUntilRenewal(cycle, tx.now.getTime())
-  return rows.map((row) => toPool(row, figures.get(row.id) ?? NO_FIGURES, days))
-}
-
-/** The first pools after an id, without figures. */
-async function poolsAfter(tx: TenantTx, after: number, most: number): Promise<PoolRow[]> {
-  const { rows } = await sql<PoolRow>`
-    select ${columns} ${fromPools(tx, sql`and p.id > ${after}::bigint`)} order by p.id limit ${pageLimit(most)}`.execute(
-    tx.q,
-  )
+/** Reads pools, by id, with all that is shown of them. @param which condition on the alias `p`: at most a page */
+async function readRows(tx: TenantTx, which: RawBuilder<unknown>): Promise<PoolRow[]> {
+  const { rows } = await sql<PoolRow>`${kept}
+    with cycle as materialized (${openCycleNow(tx)}), p as materialized (
+      select * from pools p where ${which} and p.deleted_at is null
+    )
+    select ${columns}, (select ends_at from cycle) as "endsAt", f.*
+      from p
+      join tariffs t on t.id = p.tariff_id
+     cross join lateral ${figuresOfPool(sql`(select key from cycle)`, sql`p.id`)} f
+     order by p.id`.execute(tx.q)
   return rows
+}
+
+/** As {@link readRows}. Before the running cycle is open, the figures are those that opening it now would give. */
+async function readPools(tx: TenantTx, which: RawBuilder<unknown>): Promise<PoolRow[]> {
+  const rows = await readRows(tx, which)
+  if (rows.every(({ endsAt }) => endsAt !== null)) return rows
+  const cycle = await runningCycle(tx)
+  const ids = rows.map(({ id }) => id)
+  const figures = await unopenedPoolFigures(tx, cycle, ids)
+  return rows.map((row) => ({ ...row, ...(figures.get(row.id) ?? NO_FIGURES), endsAt: new Date(cycle.endsAt) }))
+}
+
+const toPool = (tx: TenantTx, row: PoolRow): Pool => ({
+  id: row.id,
+  name: row.name,
+  type: row.type,
+  watchdogMode: row.watchdogMode,
+  warningThresholdPct: row.warningThresholdPct,
+  enableBurnRateAlerts: row.enableBurnRateAlerts,
+  status: row.status,
+  createdAt: row.createdAt.toISOString(),
+  updatedAt: row.updatedAt.toISOString(),
+  activatedAt: row.activatedAt.toISOString(),
+  activeSimCount: row.activeSimCount,
+  totalSimCount: row.totalSimCount,
+  limitMB: toMB(row.limitBytes),
+  usageMB: toMB(row.usageBytes),
+  isOverage: row.overageBytes > 0,
+  remainingMB: toMB(row.remainingBytes),
+  overageMB: toMB(row.overageBytes),
+  voiceMins: toMinutes(row.voiceSeconds),
+  smsCount: row.smsCount,
+  tariffId: row.tariffId,
+  tariff: { id: row.tariffId, displayName: row.tariffName, type: row.tariffType },
+  daysUntilRenewal: daysUntilRenewal({ endsAt: row.endsAt?.getTime() ?? 0 }, tx.now.getTime()),
+})
+
+const ownPools = (tx: TenantTx) => sql`from pools p where p.tenant_id = ${tx.tenantId} and p.deleted_at is null`
+const withIds = (rows: readonly { readonly id: number }[]) => sql`p.id = any(${rows.map(({ id }) => id)}::bigint[])`
+
+/** The first pools after an id. */
+async function poolsAfter(tx: TenantTx, after: number, most: number): Promise<PoolRow[]> {
+  const { rows } = await sql<{ id: number }>`
+    select p.id ${ownPools(tx)} and p.id > ${after}::bigint order by p.id limit ${pageLimit(most)}`.execute(tx.q)
+  return readPools(tx, withIds(rows))
 }
 
 /**
@@ -95,10 +116,14 @@ export function pageOfPools(tx: TenantTx, query: PoolQuery): Promise<Part<Pool>>
     'pools',
     { page, cursor: query.cursor },
     {
-      page: () => readPage<PoolRow>(tx, { columns, from: fromPools(tx, sql``), orderBy: sql`id` }, page),
+      page: async () => {
+        const ids = { columns: sql`p.id`, from: ownPools(tx), orderBy: sql`id` }
+        const { rows, totalItems } = await readPage<{ id: number }>(tx, ids, page)
+        return { rows: await readPools(tx, withIds(rows)), totalItems }
+      },
       after: ({ id }, most) => poolsAfter(tx, id, most),
       placeOf: ({ id }) => ({ micros: 0, id }),
-      show: (rows) => withFigures(tx, rows),
+      show: (rows) => rows.map((row) => toPool(tx, row)),
     },
   )
 }
@@ -107,15 +132,16 @@ export function pageOfPools(tx: TenantTx, query: PoolQuery): Promise<Part<Pool>>
 export const listPools = (store: Store, tenantId: string): AsyncGenerator<Pool[]> =>
   keysetPages(store, tenantId, async (tx, after: number | null) => {
     const rows = await poolsAfter(tx, after ?? 0, KEYSET_PAGE)
-    return { items: await withFigures(tx, rows), next: placeAfter(rows, ({ id }) => id) }
+    return { items: rows.map((row) => toPool(tx, row)), next: placeAfter(rows, ({ id }) => id) }
   })
 
-/** Reads a pool with its figures; undefined if there is none with this id. */
-export async function readPool(tx: TenantTx, id: number): Promise<Pool | undefined> {
-  const { rows } =
-    await sql<PoolRow>`${kept} select ${columns} ${fromPools(tx, sql`and p.id = ${id}::bigint`)}`.execute(tx.q)
-  const [pool] = await withFigures(tx, rows)
-  return pool
+/** Reads a pool with its figures, and its version; undefined if there is none with this id. */
+export async function readPool(
+  tx: TenantTx,
+  id: number,
+): Promise<{ readonly pool: Pool; readonly version: number } | undefined> {
+  const [row] = await readPools(tx, sql`p.id = ${id}::bigint`)
+  return row && { pool: toPool(tx, row), version: row.version }
 }
 
 /** Reads a pool's settings without figures; undefined if there is none with this id. */
