@@ -2,7 +2,7 @@
 -- ledger row gets `overage × excess ÷ excess of the pool`, rounded down. The bytes left over go one each to the largest
 -- remainders, in ties to the lower SIM id: `remainder` and `sim_id` are of the last row that gets one. They are null if
 -- nothing is left over, and in pools with more than `most` ledger rows (null: no limit).
--- Not in language sql: inlined, its plan would be made ready in each read of a SIM, and needed in few.
+-- Not in language sql: PostgreSQL would inline it, and make its plan ready in each read of a SIM. Few need it.
 -- In TypeScript: `divideBytes`, domain/usage/allowance.ts. A row's part: `OVERAGE_BYTES`, service/usage/rows/figures.ts.
 create or replace function overage_places(cycle text, pool_ids integer[], most integer)
 returns table (pool_id integer, overage numeric, excess numeric, remainder numeric, sim_id bigint)

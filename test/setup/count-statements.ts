@@ -27,7 +27,7 @@ const AROUND =
 export const ownStatementsIn = async (work: () => Promise<unknown>): Promise<SentStatement[]> =>
   (await statementsIn(work)).filter(({ text }) => !AROUND.test(text))
 
-/** How often `work` waits for statements of its own. Statements sent together are waited for once. */
+/** Counts how often `work` waits for PostgreSQL, as {@link ownStatementsIn}. Statements sent together count once. */
 export async function roundTripsIn(work: () => Promise<unknown>): Promise<number> {
   let trips = 0
   let underWay = 0

@@ -46,7 +46,7 @@ const columns = sql`p.id, p.name, p.type, p.version, ${settingsColumns('p')}, p.
   p.updated_at as "updatedAt", p.activated_at as "activatedAt", p.active_sim_count as "activeSimCount",
   p.total_sim_count as "totalSimCount", p.tariff_id as "tariffId", t.display_name as "tariffName", t.type as "tariffType"`
 
-/** Reads pools, by id, with all that is shown of them. @param which condition on the alias `p`: at most a page */
+/** Reads the shown columns and figures of pools, by id. @param which condition on the alias `p`: at most a page */
 async function readRows(tx: TenantTx, which: RawBuilder<unknown>): Promise<PoolRow[]> {
   const { rows } = await sql<PoolRow>`${kept}
     with cycle as materialized (${openCycleNow(tx)}), p as materialized (

@@ -70,7 +70,7 @@ const columns = sql`s.id, ${simColumns()}, s.imsi, s.msisdn, g.imei, s.version, 
   s.pool_tariff_id as "poolTariffId", case when s.id = (select min(id) from s) then
     ${tariffsWithIds(sql`select tariff_id from s union select pool_tariff_id from s`)} end as tariffs`
 
-/** Reads SIMs, by id, with all that is shown of them. @param which condition on the alias `s`: at most a page */
+/** Reads the shown columns and figures of SIMs, by id. @param which condition on the alias `s`: at most a page */
 async function readRows(tx: TenantTx, which: RawBuilder<unknown>): Promise<SimRow[]> {
   const { rows } = await sql<ReadRow>`${kept}
     with cycle as materialized (${openCycleNow(tx)}), s as materialized (
@@ -179,7 +179,7 @@ export function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Part<StoredSi
   )
 }
 
-/** A page of the list, which is read as a whole to count it. */
+/** A page of the list. Reads the whole list to count it. */
 async function countedPage(tx: TenantTx, query: SimQuery, page: PageRequest): Promise<IdPage> {
   const from = sql`from sims s where s.tenant_id = ${tx.tenantId} ${simsMatching(query)}`
   const { rows, totalItems } = await readPage<{ id: number }>(tx, { columns: sql`s.id`, from, orderBy: sql`id` }, page)

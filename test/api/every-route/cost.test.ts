@@ -1,4 +1,4 @@
-/** What reads cost the database: as many round trips for a hundred SIMs as for one, and none on the usage records. */
+/** Reads take as many round trips for a hundred SIMs as for one, and do not read the usage records. */
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { inTenant } from '../../../store/tenancy.ts'

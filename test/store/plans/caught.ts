@@ -61,7 +61,7 @@ export function explaining(url: string): string {
 const heard = new WeakSet<pg.Client>()
 let listener: ((message: string) => void) | undefined
 let isPlannedForAll = false
-/** Statements sent. PostgreSQL tells the plan of a transaction's last one when it commits, which no reader waits for. */
+/** Statements sent. The plan of a transaction's last one comes with its commit, and no reader waits for a commit. */
 const sent = new Set<Promise<unknown>>()
 
 /** Whether kept statements (store/kept.ts) get the plan that PostgreSQL makes for all values, or one for theirs. */
