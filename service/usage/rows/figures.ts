@@ -76,8 +76,11 @@ export async function simFigures(
   simIds: readonly number[],
   exactRows = EXACT_ROWS,
 ): Promise<Map<number, Figures>> {
-  const rows = await rowFigures(tx, cycleKey, simIds, exactRows)
-  return new Map([...rows].map(([simId, of]) => [simId, sumOf(of)]))
+  const { rows } = await sql<Figures & { simId: number }>`${kept}
+    with s as materialized (select id from unnest(${[...simIds]}::bigint[]) as ids(id)),
+         ${figuresOfSims(sql`(select ${cycleKey}::text)`, sql`s`, exactRows)}
+    select sim_id as "simId", ${sql.join(FIGURES.map((figure) => sql.ref(figure)))} from figures`.execute(tx.q)
+  return new Map(rows.map(({ simId, ...figures }) => [simId, figures]))
 }
 
 export const FIGURES = [
@@ -185,14 +188,19 @@ const total = (column: RawBuilder<unknown>) => sql`least(sum(${column}), ${sql.l
  * for each SIM with a ledger row.
  *
  * @param sims a relation with their ids: at most a page
+ * @param exactRows as in {@link simFigures}
  */
-export const figuresOfSims = (cycleKey: RawBuilder<unknown>, sims: RawBuilder<unknown>): RawBuilder<unknown> => {
+export function figuresOfSims(
+  cycleKey: RawBuilder<unknown>,
+  sims: RawBuilder<unknown>,
+  exactRows = EXACT_ROWS,
+): RawBuilder<unknown> {
   // `offset 0` makes PostgreSQL look each SIM up: without statistics of a cycle it estimates one row, and would read all.
   const ledger = sql`${sims} a cross join lateral (
     select sim_id, pool_id from usage_ledger
      where tenant_id = ${mine} and cycle_key = ${cycleKey} and sim_id = a.id offset 0) l`
   return sql`
-    ${ownAndPlaces(cycleKey, ledger, EXACT_ROWS)}, figures as materialized (
+    ${ownAndPlaces(cycleKey, ledger, exactRows)}, figures as materialized (
       select f.sim_id, ${total(sql`f.limit_bytes`)} as "limitBytes", ${total(sql`f.bytes`)} as "usageBytes",
              ${total(sql`f.remaining_bytes`)} as "remainingBytes", ${total(OVERAGE_BYTES)} as "overageBytes",
              ${total(sql`f.voice_seconds`)} as "voiceSeconds", ${total(sql`f.sms_count`)} as "smsCount"
