@@ -6,12 +6,18 @@
  * plans it for its values if it estimates that to be cheaper: test/store/plans/ tries the plans for all values too. Do
  * not mark one that reads a temporary table: its plan is kept from when the table was small.
  */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 
 export const MARK = '/* kept */'
 
 /** A statement with it, in any of its fragments, is kept: sql`${kept} select …`. */
 export const kept = sql.raw(MARK)
+
+/**
+ * `id = ${anyOf(ids)}`, for a kept statement whose plan is large. The length of the list is hidden from PostgreSQL's
+ * planner, which would otherwise plan for each short list again.
+ */
+export const anyOf = (ids: readonly number[]): RawBuilder<unknown> => sql`any((select ${[...ids]}::bigint[])::bigint[])`
 
 export const AHEAD_MARK = '/* ahead */'
 

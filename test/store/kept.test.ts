@@ -2,10 +2,13 @@
 import net from 'node:net'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { readSim } from '../../service/sims/rows/sim-reads.ts'
+import { TariffType } from '../../domain/codes.ts'
+import { pageOfPools } from '../../service/pools/rows/pools.ts'
+import { readSim, readSummaries } from '../../service/sims/rows/sim-reads.ts'
+import { rowFigures } from '../../service/usage/rows/figures.ts'
 import { connect } from '../../store/connect.ts'
 import { inTenant, readOnly, type Store } from '../../store/tenancy.ts'
-import { aStore, aTenant, someSims } from '../setup/estate.ts'
+import { aPool, aStore, aTariff, aTenant, someSims } from '../setup/estate.ts'
 import { listening } from '../setup/listening.ts'
 
 const store = await aStore()
@@ -56,6 +59,33 @@ describe('a kept statement', () => {
       }
     }
     expect(await keptBy(one)).toBe(2)
+  })
+
+  test('is planned once for all short lists', async () => {
+    // As in a large estate, each row less would make a plan for the list look cheaper.
+    const url = new URL(store.databaseUrl)
+    url.searchParams.set('options', '-c cpu_tuple_cost=100')
+    const one = overOne(url.href)
+    const tenantId = await aTenant(store)
+    const sims = await inTenant(store, tenantId, async (tx) => {
+      const { id } = await aTariff(tx, TariffType.Standard, 1_000_000)
+      for (let n = 0; n < 9; n++) await aPool(tx, id)
+      return someSims(tx, 9)
+    })
+    for (let length = 1; length < 10; length++) {
+      const ids = sims.slice(0, length).map(({ id }) => id)
+      const [pools, summaries, rows] = await inTenant(readOnly(one), tenantId, async (tx) => [
+        (await pageOfPools(tx, { pageSize: length })).data,
+        await readSummaries(tx, ids),
+        await rowFigures(tx, '2026-11', ids),
+      ])
+      expect([pools?.length, summaries?.length, rows?.size]).toEqual([length, length, 0])
+    }
+    const { rows } = await sql<{ planned: number }>`
+      select custom_plans::integer as planned from pg_prepared_statements
+       where statement like '/* kept */%ledger_figures%' or statement like '/* kept */%pool_figures%'`.execute(one.db)
+    // PostgreSQL plans for the values five times before it plans for all.
+    expect(rows).toEqual([{ planned: 5 }, { planned: 5 }, { planned: 5 }])
   })
 
   test('is planned each time behind a pooler, which may give the session to others', async () => {

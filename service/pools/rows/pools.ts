@@ -8,7 +8,7 @@ import { daysUntilRenewal } from '../../../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../../../domain/units.ts'
 import type { Figures } from '../../../rules/fact-rows.ts'
 import { insertedId } from '../../../store/inserted-id.ts'
-import { kept } from '../../../store/kept.ts'
+import { anyOf, kept } from '../../../store/kept.ts'
 import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset-pages.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { type Part, readPage, readPart } from '../../../store/paging.ts'
@@ -26,8 +26,8 @@ type PoolRow = PoolRecord &
   Pick<Pool, 'activeSimCount' | 'totalSimCount'> &
   Figures & {
     readonly version: number
-    /** End of the running cycle; null before it is open: there are no figures then. */
-    readonly endsAt: Date | null
+    /** End of the running cycle. */
+    readonly endsAt: Date
     readonly createdAt: Date
     readonly updatedAt: Date
     readonly activatedAt: Date
@@ -46,9 +46,14 @@ const columns = sql`p.id, p.name, p.type, p.version, ${settingsColumns('p')}, p.
   p.updated_at as "updatedAt", p.activated_at as "activatedAt", p.active_sim_count as "activeSimCount",
   p.total_sim_count as "totalSimCount", p.tariff_id as "tariffId", t.display_name as "tariffName", t.type as "tariffType"`
 
+/** A pool as it is stored. Before the running cycle is open, it has no end and no figures. */
+type ReadRow = Omit<PoolRow, 'endsAt'> & { readonly endsAt: Date | null }
+
+const isOfOpenCycle = (row: ReadRow): row is PoolRow => row.endsAt !== null
+
 /** Reads the shown columns and figures of pools, by id. @param which condition on the alias `p`: at most a page */
-async function readRows(tx: TenantTx, which: RawBuilder<unknown>): Promise<PoolRow[]> {
-  const { rows } = await sql<PoolRow>`${kept}
+async function readRows(tx: TenantTx, which: RawBuilder<unknown>): Promise<ReadRow[]> {
+  const { rows } = await sql<ReadRow>`${kept}
     with cycle as materialized (${openCycleNow(tx)}), p as materialized (
       select * from pools p where ${which} and p.deleted_at is null
     )
@@ -63,7 +68,7 @@ async function readRows(tx: TenantTx, which: RawBuilder<unknown>): Promise<PoolR
 /** As {@link readRows}. Before the running cycle is open, the figures are those that opening it now would give. */
 async function readPools(tx: TenantTx, which: RawBuilder<unknown>): Promise<PoolRow[]> {
   const rows = await readRows(tx, which)
-  if (rows.every(({ endsAt }) => endsAt !== null)) return rows
+  if (rows.every(isOfOpenCycle)) return rows
   const cycle = await runningCycle(tx)
   const ids = rows.map(({ id }) => id)
   const figures = await unopenedPoolFigures(tx, cycle, ids)
@@ -92,11 +97,11 @@ const toPool = (tx: TenantTx, row: PoolRow): Pool => ({
   smsCount: row.smsCount,
   tariffId: row.tariffId,
   tariff: { id: row.tariffId, displayName: row.tariffName, type: row.tariffType },
-  daysUntilRenewal: daysUntilRenewal({ endsAt: row.endsAt?.getTime() ?? 0 }, tx.now.getTime()),
+  daysUntilRenewal: daysUntilRenewal({ endsAt: row.endsAt.getTime() }, tx.now.getTime()),
 })
 
 const ownPools = (tx: TenantTx) => sql`from pools p where p.tenant_id = ${tx.tenantId} and p.deleted_at is null`
-const withIds = (rows: readonly { readonly id: number }[]) => sql`p.id = any(${rows.map(({ id }) => id)}::bigint[])`
+const withIds = (rows: readonly { readonly id: number }[]) => sql`p.id = ${anyOf(rows.map(({ id }) => id))}`
 
 /** The first pools after an id. */
 async function poolsAfter(tx: TenantTx, after: number, most: number): Promise<PoolRow[]> {

@@ -8,7 +8,7 @@ import { toMB, toMinutes } from '../../../domain/units.ts'
 import { type Allowance, governingTariff } from '../../../domain/usage/allowance.ts'
 import { settingsInForce, type WatchdogSettings } from '../../../domain/watchdog/settings.ts'
 import type { Figures } from '../../../rules/fact-rows.ts'
-import { kept } from '../../../store/kept.ts'
+import { anyOf, kept } from '../../../store/kept.ts'
 import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset-pages.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { type Part, readPage, readPart } from '../../../store/paging.ts'
@@ -97,7 +97,7 @@ async function readRows(tx: TenantTx, which: RawBuilder<unknown>): Promise<SimRo
   return rows.map((row) => ({ ...row, ownTariff: tariffOf(row.tariffId), poolTariff: tariffOf(row.poolTariffId) }))
 }
 
-const withIds = (ids: readonly number[]) => sql`s.id = any(${[...ids]}::bigint[])`
+const withIds = (ids: readonly number[]) => sql`s.id = ${anyOf(ids)}`
 
 /** As {@link readRows}. Before the running cycle is open, the figures are those that opening it now would give. */
 async function readSims(tx: TenantTx, which: RawBuilder<unknown>): Promise<SimRow[]> {

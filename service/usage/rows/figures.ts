@@ -7,7 +7,7 @@ import { TariffType } from '../../../domain/codes.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { type Allowance, capacityOf, governingTariff, shareBytes } from '../../../domain/usage/allowance.ts'
 import type { FactFigures, Figures } from '../../../rules/fact-rows.ts'
-import { kept } from '../../../store/kept.ts'
+import { anyOf, kept } from '../../../store/kept.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { readAllowances, type Seat, seatCounts, seatsOf } from './contributors.ts'
 
@@ -105,27 +105,20 @@ export function sumOf(rows: readonly Figures[]): Figures {
 export const rowIn = (rows: readonly FactFigures[], poolId: number | null): Figures =>
   rows.find((row) => row.poolId === (poolId ?? 0)) ?? NO_FIGURES
 
-/** The ledger rows of SIMs, by SIM. A SIM without rows is left out. @param exactRows as in {@link simFigures} */
-export async function rowFigures(
+/** The ledger rows of SIMs, by SIM. A SIM without rows is left out. */
+export const rowFigures = async (
   tx: TenantTx,
   cycleKey: string,
   simIds: readonly number[],
-  exactRows = EXACT_ROWS,
-): Promise<Map<number, FactFigures[]>> {
-  if (simIds.length === 0) return new Map()
-  // PostgreSQL takes a list of unknown length for ten ids, and would plan anew for each single SIM.
-  const [only] = simIds
-  const among = simIds.length === 1 ? sql`sim_id = ${only}::bigint` : sql`sim_id = any(${[...simIds]}::bigint[])`
-  return readRowFigures(tx, cycleKey, among, exactRows)
-}
+): Promise<Map<number, FactFigures[]>> =>
+  simIds.length === 0 ? new Map() : readRowFigures(tx, cycleKey, sql`sim_id = ${anyOf(simIds)}`)
 
 /** As {@link rowFigures}, for all SIMs of a range of ids: no list of thousands of ids is sent. */
 export const rowFiguresBetween = (
   tx: TenantTx,
   cycleKey: string,
   { first, last }: { readonly first: number; readonly last: number },
-): Promise<Map<number, FactFigures[]>> =>
-  readRowFigures(tx, cycleKey, sql`sim_id between ${first} and ${last}`, EXACT_ROWS)
+): Promise<Map<number, FactFigures[]>> => readRowFigures(tx, cycleKey, sql`sim_id between ${first} and ${last}`)
 
 /** Overage of the row `f` of `ledger_figures`. If its pool is shared and over, `o` is its row of `overage_places`. */
 export const OVERAGE_BYTES = sql`
@@ -160,13 +153,12 @@ async function readRowFigures(
   tx: TenantTx,
   cycleKey: string,
   among: RawBuilder<unknown>,
-  exactRows: number,
 ): Promise<Map<number, FactFigures[]>> {
   const ofCycle = sql`(select ${cycleKey}::text)`
   const ledger = sql`(
     select sim_id, pool_id from usage_ledger where tenant_id = ${mine} and cycle_key = ${ofCycle} and ${among}) l`
   const { rows } = await sql<FactFigures & { simId: number }>`${kept}
-    with ${ownAndPlaces(ofCycle, ledger, exactRows)}
+    with ${ownAndPlaces(ofCycle, ledger, EXACT_ROWS)}
     select f.sim_id as "simId", f.pool_id as "poolId", f.limit_bytes as "limitBytes", f.bytes as "usageBytes",
            f.remaining_bytes as "remainingBytes", f.voice_seconds as "voiceSeconds", f.sms_count as "smsCount",
            f.sessions, f.contributing, ${OVERAGE_BYTES} as "overageBytes"
