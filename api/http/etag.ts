@@ -31,7 +31,7 @@ export function useEtags(app: FastifyInstance): void {
   })
 }
 
-/** Sets the version of a response. Call it before you read the resource: it must not be newer than the response. */
+/** Sets the version of a response. Read it before the resource, or with it: it must not be newer than the response. */
 export function answersVersion(reply: FastifyReply, version: number | undefined): void {
   reply.resourceVersion = version ?? null
 }

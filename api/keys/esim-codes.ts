@@ -10,7 +10,7 @@ import { noteChange } from '../../store/audit.ts'
 import { inTenant, type Store } from '../../store/tenancy.ts'
 import { onBehalfOf } from '../http/on-behalf-of.ts'
 
-/** The same SIMs, without activation codes that the request's key may not see. Others are in the audit trail before it returns. */
+/** The same SIMs, without activation codes that the request's key may not see. Writes the others to the audit trail. */
 export async function showCodes(
   store: Store,
   request: FastifyRequest,

@@ -27,29 +27,5 @@ const AROUND =
 export const ownStatementsIn = async (work: () => Promise<unknown>): Promise<SentStatement[]> =>
   (await statementsIn(work)).filter(({ text }) => !AROUND.test(text))
 
-/** Counts how often `work` waits for PostgreSQL, as {@link ownStatementsIn}. Statements sent together count once. */
-export async function roundTripsIn(work: () => Promise<unknown>): Promise<number> {
-  let trips = 0
-  let underWay = 0
-  // oxlint-disable-next-line typescript/unbound-method -- called with the client it came from
-  const original = pg.Client.prototype.query
-  const query = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
-    this: pg.Client,
-    ...args: unknown[]
-  ) {
-    const answer: unknown = Reflect.apply(original, this, args)
-    if (AROUND.test(textOf(args[0])) || !(answer instanceof Promise)) return answer
-    if (underWay === 0) trips += 1
-    underWay += 1
-    const end = () => (underWay -= 1)
-    answer.then(end, end)
-    return answer
-  })
-  onTestFinished(() => query.mockRestore())
-  await work()
-  query.mockRestore()
-  return trips
-}
-
 const textOf = (query: unknown): string =>
   typeof query === 'object' && query !== null && 'text' in query ? String(query.text) : String(query)

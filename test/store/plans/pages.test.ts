@@ -29,12 +29,12 @@ beforeAll(async () => {
 })
 
 test.each([
-  ['tickets', () => listTickets(harness.store, harness.tenant.id)],
-  ['events', () => listEvents(harness.store, harness.tenant.id, {})],
-  ['watchdog_log', () => listLog(harness.store, harness.tenant.id, {})],
-  ['sims', () => listSims(harness.store, harness.tenant.id, {})],
-  ['sims of a pool', () => listPoolSims(harness.store, harness.tenant.id, poolId)],
-])('%s: a page is read in the order of an index', async (name, list) => {
+  ['tickets', 'Index Scan', () => listTickets(harness.store, harness.tenant.id)],
+  ['events', 'Index Scan', () => listEvents(harness.store, harness.tenant.id, {})],
+  ['watchdog_log', 'Index Scan', () => listLog(harness.store, harness.tenant.id, {})],
+  ['sims', 'Index Only Scan', () => listSims(harness.store, harness.tenant.id, {})],
+  ['sims of a pool', 'Index Scan', () => listPoolSims(harness.store, harness.tenant.id, poolId)],
+])('%s: a page is read in the order of an index', async (name, scan, list) => {
   const asked = await statementsIn(() => list().next())
   const { text, values } = asked.find((one) => one.text.includes(`from ${name.split(' ')[0]}`)) ?? {
     text: '',
@@ -46,7 +46,7 @@ test.each([
     return JSON.stringify(rows)
   })
 
-  expect(plan).toMatch(/Index (Only )?Scan/)
+  expect(plan).toContain(scan)
   // A bitmap has no order: all that it finds is sorted. Of the platform's events, which have no tenant, there are few.
   expect(plan).not.toMatch(/Recheck Cond: \(+(tenant_id|pool_id) =/)
 })
