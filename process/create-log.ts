@@ -3,7 +3,7 @@ import pino, { type DestinationStream, type Logger } from 'pino'
 import { hideSecrets, shorten } from '../domain/quote.ts'
 import type { Settings } from './settings.ts'
 
-/** Fields that never reach the log, at any of the first three levels of an entry. */
+/** Fields that never reach the log, at any level of an entry. */
 const SECRET = [
   'authorization',
   'x-api-key',
@@ -14,7 +14,9 @@ const SECRET = [
   'esimQrPayload',
   'esimQrDataUrl',
 ]
-const PATHS = SECRET.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])
+const SECRET_NAME = new RegExp(`^(?:${SECRET.join('|')})$`, 'i')
+/** In a line of JSON, where the quotes of a text have a backslash before them. */
+const SECRET_FIELD = new RegExp(`"(?:${SECRET.join('|')})":`, 'i')
 
 /**
  * No line is longer than this in UTF-8, and none has a key in it. A stack with its causes takes 2 to 3 KB. A refused request
@@ -47,7 +49,6 @@ export function createLog(settings: Pick<Settings, 'LOG_LEVEL'>, name: string, t
   const options = {
     name,
     level: settings.LOG_LEVEL,
-    redact: { paths: PATHS, censor: '[redacted]' },
     timestamp: pino.stdTimeFunctions.isoTime,
     // Every entry passes here: texts of requests, carriers, mail servers, errors and their causes.
     hooks: { streamWrite: boundLine },
@@ -59,7 +60,7 @@ export function createLog(settings: Pick<Settings, 'LOG_LEVEL'>, name: string, t
 
 /** A line of JSON without secrets, shortened to the limit. */
 function boundLine(line: string): string {
-  const safe = hideSecrets(line)
+  const safe = hideSecrets(SECRET_FIELD.test(line) ? censor(line) : line)
   if (Buffer.byteLength(safe) <= MOST_BYTES) return safe
   const { level, time, name, reqId, msg, ...rest }: Record<string, unknown> = JSON.parse(safe)
   const first = { level, time, name, reqId, msg }
@@ -69,6 +70,10 @@ function boundLine(line: string): string {
   }
   return withCuts({ ...first, bytes: Buffer.byteLength(safe) }, LAST_CUT)
 }
+
+/** The line with its secret fields censored. Few have any, so most lines are never parsed: pino's `redact` takes 30 µs each. */
+const censor = (line: string): string =>
+  `${JSON.stringify(JSON.parse(line), (name, value: unknown) => (SECRET_NAME.test(name) ? '[redacted]' : value))}\n`
 
 const withCuts = (entry: object, cut: Cut): string =>
   `${JSON.stringify(entry, (_, value: unknown) => cutValue(value, cut))}\n`

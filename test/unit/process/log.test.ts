@@ -65,6 +65,28 @@ describe('a line of the log', () => {
     expect(JSON.parse(line).text).toBe('x'.repeat(3000))
   })
 
+  test('has no value of a secret field, at any level', () => {
+    const secrets = {
+      password: 'hidden',
+      Authorization: 'hidden',
+      esimQrPayload: ['hidden'],
+      databaseUrl: { at: 'hidden' },
+    }
+    const text = '{"key":"a text may name it"}'
+    const [line = ''] = written((log) =>
+      log.child({ secret: 'hidden' }).info({ ...secrets, a: [{ b: { c: { d: { key: 'hidden' } } } }], text }, 'shown'),
+    )
+
+    expect(line).not.toContain('hidden')
+    const d = { key: '[redacted]' }
+    expect(JSON.parse(line)).toMatchObject({
+      Authorization: '[redacted]',
+      a: [{ b: { c: { d } } }],
+      text,
+      msg: 'shown',
+    })
+  })
+
   test('has no key and no token, wherever it stands', () => {
     const link = 'https://iot.example/n/WyJhY2siXQ.abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG'
     const lines = written((log) => {
