@@ -10,6 +10,7 @@ import type { FactFigures, Figures } from '../../../rules/fact-rows.ts'
 import { anyOf, kept } from '../../../store/kept.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { readAllowances, type Seat, seatCounts, seatsOf } from './contributors.ts'
+import { excessOf, rowTerms } from './pool-totals.ts'
 
 /** Of a subject without a ledger row. */
 export const NO_FIGURES: Figures = {
@@ -128,17 +129,18 @@ export const OVERAGE_BYTES = sql`
                             then 1 else 0 end, 0)::bigint end`
 
 /**
- * Common table expressions: `own`, the rows of `ledger_figures`, and `places`, those of `overage_places` of their pools.
+ * Common table expressions: `own`, the rows of `ledger_figures`, and `places`, those of `overage_places` of their pools. A row's
+ * limit is that of its kind, so the view is read once a kind. A full join is never a nested loop, whatever PostgreSQL knows.
  *
- * @param ledger rows (sim_id, pool_id) of `usage_ledger`, as `l`
+ * @param ledger a select of rows of `usage_ledger`, all columns
  */
 const ownAndPlaces = (cycleKey: RawBuilder<unknown>, ledger: RawBuilder<unknown>, exactRows: number) => sql`
-  own as materialized (
-    select f.*
-      from ${ledger}
-     cross join lateral (
-       select * from ledger_figures
-        where tenant_id = ${mine} and cycle_key = ${cycleKey} and sim_id = l.sim_id and pool_id = l.pool_id limit 1) f
+  ledger as materialized (${ledger}), terms as materialized (${rowTerms(sql`ledger`)}), own as materialized (
+    select l.sim_id, l.pool_id, l.bytes, l.voice_seconds, l.sms_count, l.sessions, l.contributing, t.limit_bytes,
+           t.is_shared, ${excessOf(sql`l.bytes`)} as excess_bytes, greatest(0, t.limit_bytes - l.bytes) as remaining_bytes
+      from ledger l
+      full join terms t
+        on t.pool_id = l.pool_id and t.contributing = l.contributing and coalesce(t.tariff_id, 0) = coalesce(l.tariff_id, 0)
   ), places as materialized (
     select o.*
       from (select ${cycleKey} as cycle_key, array_agg(distinct pool_id) as ids
@@ -155,8 +157,7 @@ async function readRowFigures(
   among: RawBuilder<unknown>,
 ): Promise<Map<number, FactFigures[]>> {
   const ofCycle = sql`(select ${cycleKey}::text)`
-  const ledger = sql`(
-    select sim_id, pool_id from usage_ledger where tenant_id = ${mine} and cycle_key = ${ofCycle} and ${among}) l`
+  const ledger = sql`select * from usage_ledger where tenant_id = ${mine} and cycle_key = ${ofCycle} and ${among}`
   const { rows } = await sql<FactFigures & { simId: number }>`${kept}
     with ${ownAndPlaces(ofCycle, ledger, EXACT_ROWS)}
     select f.sim_id as "simId", f.pool_id as "poolId", f.limit_bytes as "limitBytes", f.bytes as "usageBytes",
@@ -188,9 +189,11 @@ export function figuresOfSims(
   exactRows = EXACT_ROWS,
 ): RawBuilder<unknown> {
   // `offset 0` makes PostgreSQL look each SIM up: without statistics of a cycle it estimates one row, and would read all.
-  const ledger = sql`${sims} a cross join lateral (
-    select sim_id, pool_id from usage_ledger
-     where tenant_id = ${mine} and cycle_key = ${cycleKey} and sim_id = a.id offset 0) l`
+  const ledger = sql`
+    select l.* from ${sims} a
+     cross join lateral (
+       select * from usage_ledger
+        where tenant_id = ${mine} and cycle_key = ${cycleKey} and sim_id = a.id offset 0) l`
   return sql`
     ${ownAndPlaces(cycleKey, ledger, exactRows)}, figures as materialized (
       select f.sim_id, ${total(sql`f.limit_bytes`)} as "limitBytes", ${total(sql`f.bytes`)} as "usageBytes",
