@@ -57,13 +57,14 @@ export async function addToLedger(tx: TenantTx): Promise<void> {
              coalesce(l.sms_count, 0) as sms_before, coalesce(l.sessions, 0) as sessions_before,
              coalesce(l.contributing, false) as contributing, l.place,
              case when l.sim_id is null then (
-               select m.tariff_id from memberships m
-                where m.sim_id = r.sim_id and m.pool_id = r.pool_id and m.from_at < c.ends_at
-                  and coalesce(m.to_at, 'infinity') > greatest(m.from_at, c.starts_at)
-                order by m.from_at desc limit 1) else l.tariff_id end as tariff_id
+               select m.tariff_id
+                 from (select starts_at, ends_at from cycles where tenant_id = ${mine} and key = r.cycle_key limit 1) c
+                cross join lateral (
+                  select tariff_id from memberships
+                   where sim_id = r.sim_id and pool_id = r.pool_id and from_at < c.ends_at
+                     and coalesce(to_at, 'infinity') > greatest(from_at, c.starts_at)
+                   order by from_at desc limit 1) m) else l.tariff_id end as tariff_id
         from usage_sums r
-       cross join lateral (
-         select starts_at, ends_at from cycles where tenant_id = ${mine} and key = r.cycle_key limit 1) c
         left join lateral (
           select *, ctid as place from usage_ledger
            where tenant_id = ${mine} and cycle_key = r.cycle_key and sim_id = r.sim_id and pool_id = r.pool_id limit 1

@@ -17,10 +17,21 @@ export interface StagedRecord {
   readonly bucketAt: number
 }
 
-const COLUMNS =
-  'n record_id at cycle_key bucket_at iccid sim_id bytes_up bytes_down voice_seconds sms_count sessions imei country mcc_mnc rat correction'.split(
-    ' ',
-  )
+/** Content of a record, by column. */
+const CONTENT = {
+  bytes_up: 'bigint',
+  bytes_down: 'bigint',
+  voice_seconds: 'bigint',
+  sms_count: 'bigint',
+  sessions: 'bigint',
+  imei: 'text',
+  country: 'text',
+  mcc_mnc: 'text',
+  rat: 'text',
+  correction: 'boolean',
+} as const
+
+const COLUMNS = [...['n', 'record_id', 'at', 'cycle_key', 'bucket_at', 'iccid', 'sim_id'], ...Object.keys(CONTENT)]
 
 const lineOf = ({ index, record, cycleKey }: StagedRecord, bucketAt: string) =>
   copyLine([
@@ -43,11 +54,16 @@ const lineOf = ({ index, record, cycleKey }: StagedRecord, bucketAt: string) =>
     record.correction,
   ])
 
+const RECORD = `n integer, record_id text, at timestamptz, cycle_key text, bucket_at timestamptz, sim_id bigint,
+    ${Object.entries(CONTENT)
+      .map(([name, type]) => `${name} ${type}`)
+      .join(', ')}`
+
 const TABLES = {
-  usage_stage: `
-    n integer, record_id text, at timestamptz, cycle_key text, bucket_at timestamptz, iccid text, sim_id bigint,
-    bytes_up bigint, bytes_down bigint, voice_seconds bigint, sms_count bigint, sessions bigint, imei text,
-    country text, mcc_mnc text, rat text, correction boolean, pool_id integer, is_same boolean`,
+  // Records as they were sent, with an ICCID or the id of a SIM.
+  usage_sent: `${RECORD}, iccid text`,
+  // The same, each with its SIM, and the pool that the SIM was in at its instant.
+  usage_stage: `${RECORD}, pool_id integer, is_same boolean`,
   // Sums of accepted records, one row for each row of the ledger.
   usage_sums: `
     cycle_key text, sim_id bigint, pool_id integer, bytes bigint, voice_seconds bigint, sms_count bigint,
@@ -63,21 +79,21 @@ export const STAGE_TABLES = Object.keys(TABLES)
 
 /** Makes the tables, if the session has none yet. @param atCommit fate of their rows at the commit */
 export async function makeStage(q: Db, atCommit: 'delete rows' | 'preserve rows'): Promise<void> {
-  for (const [name, columns] of Object.entries(TABLES)) {
-    await sql`
-      create temporary table if not exists ${sql.id(name)} (${sql.raw(columns)}) on commit ${sql.raw(atCommit)}`.execute(
-      q,
-    )
-  }
+  const created = Object.entries(TABLES).map(
+    ([name, columns]) => `create temporary table ${name} (${columns}) on commit ${atCommit};`,
+  )
+  await sql`do $$ begin
+    if to_regclass('pg_temp.usage_sent') is null then ${sql.raw(created.join(' '))} end if;
+  end $$`.execute(q)
 }
 
-/** Copies a chunk into `usage_stage`. */
+/** Copies a chunk into `usage_sent`. */
 export async function stageRecords(tx: TenantTx, records: readonly StagedRecord[]): Promise<void> {
   if (tx.isReplay) for (const name of STAGE_TABLES) await sql`delete from ${sql.id(name)}`.execute(tx.q)
   else await makeStage(tx.q, 'delete rows')
   const startOf = bucketStarts()
   const lines = records.map((record) => lineOf(record, startOf(record.bucketAt)))
-  await copyInto(tx, 'usage_stage', COLUMNS, lines)
+  await copyInto(tx, 'usage_sent', COLUMNS, lines)
 }
 
 /** Makes the function that writes the start of a time bucket. There are few, and Date takes its time. */
@@ -103,37 +119,38 @@ export interface KnownRecord {
   readonly isSame: boolean
 }
 
-const CONTENT = 'bytes_up bytes_down voice_seconds sms_count sessions imei country mcc_mnc rat correction'.split(' ')
-
-const content = (simId: RawBuilder<unknown>) =>
+/** Condition: the record `k` has the content of `u`, and this SIM. */
+const isSame = (simId: RawBuilder<unknown>) =>
   sql.join(
     [
       sql`k.sim_id = ${simId}`,
-      ...CONTENT.map((column) => sql`k.${sql.ref(column)} is not distinct from u.${sql.ref(column)}`),
+      ...Object.keys(CONTENT).map((name) => sql`k.${sql.ref(name)} is not distinct from u.${sql.ref(name)}`),
     ],
     sql` and `,
   )
 
 /**
- * Finds SIM and pool of every staged record. Records of unknown SIMs leave the stage, and so do records with a stored
- * identity. Subqueries, rather than joins, keep PostgreSQL to looking up each record: it has no statistics of the
- * stage.
+ * Stages the sent records, each with its SIM and pool. Records of unknown SIMs are left out, and so are records with a
+ * stored identity. Each record is looked up (`limit 1`): PostgreSQL has no statistics of the sent ones.
  *
  * @returns indices of the records of unknown SIMs, and the known records
  */
 export async function placeRecords(tx: TenantTx) {
+  const content = sql.join(Object.keys(CONTENT).map((name) => sql.ref(name)))
   await sql`
-    update usage_stage u
-       set (sim_id, pool_id, is_same) = (
-         select s.id, ${placeOf(sql`s.id`)},
-                (select ${content(sql`s.id`)} from usage_records k
-                  where k.tenant_id = ${mine} and k.record_id = u.record_id and k.at = u.at)
-           from (select id from sims where tenant_id = ${mine} and (u.iccid is not null and iccid = u.iccid)
-                  union all
-                 select id from sims where tenant_id = ${mine} and u.iccid is null and id = u.sim_id) s)`.execute(tx.q)
+    insert into usage_stage (n, record_id, at, cycle_key, bucket_at, sim_id, ${content}, pool_id, is_same)
+    select n, record_id, at, cycle_key, bucket_at, s.id, ${content}, ${placeOf(sql`s.id`)},
+           (select ${isSame(sql`s.id`)} from usage_records k
+             where k.tenant_id = ${mine} and k.record_id = u.record_id and k.at = u.at and s.id is not null)
+      from usage_sent u
+      left join lateral (
+        select id from sims where tenant_id = ${mine} and u.iccid is not null and iccid = u.iccid
+         union all
+        select id from sims where tenant_id = ${mine} and u.iccid is null and id = u.sim_id
+         limit 1) s on true`.execute(tx.q)
   const { rows } = await sql<{ isSame: boolean | null; indices: number[] }>`
     with gone as (
-      delete from usage_stage where pool_id is null or is_same is not null returning n, is_same
+      delete from usage_stage where sim_id is null or is_same is not null returning n, is_same
     )
     select is_same as "isSame", array_agg(n order by n) as indices from gone group by is_same`.execute(tx.q)
   const strangers = rows.flatMap(({ isSame, indices }) => (isSame === null ? indices : []))
@@ -152,7 +169,7 @@ export async function takeRepeated(tx: TenantTx): Promise<KnownRecord[]> {
     delete from usage_stage u
      using (select distinct on (record_id, at) * from usage_stage order by record_id, at, n) k
      where u.record_id = k.record_id and u.at = k.at and u.n > k.n
-    returning u.n as index, ${content(sql`u.sim_id`)} as "isSame"`.execute(tx.q)
+    returning u.n as index, ${isSame(sql`u.sim_id`)} as "isSame"`.execute(tx.q)
   return rows
 }
 
