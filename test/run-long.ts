@@ -3,7 +3,7 @@
  *
  *   npm run test:long                   all of them
  *   npm run test:long faults demo      those whose names begin so
- *   npm run test:long -- --share 2     a share of them, 0 to 15, and those that each landing runs
+ *   npm run test:long -- --share 2     a share of them, 0 to 22, and those that each landing runs
  *   npm run test:long -- --share commit   the share of the commit that is checked out
  *   npm run test:long -- --list        only names them
  *
