@@ -13,7 +13,7 @@ const BENCHES: Readonly<Record<string, readonly string[]>> = {
   rules: ['--sims', '500', '--rounds', '3'],
   ingest: ['--sims', '20000', '--records', '40000', '--rounds', '3'],
   sweep: ['--sims', '30000'],
-  reads: ['--sims', '20000', '--requests', '200'],
+  reads: ['--sims', '20000'],
   search: ['--sims', '20000'],
   pages: ['--sims', '20000', '--requests', '60'],
   tickets: ['--sims', '10000', '--tickets', '200'],

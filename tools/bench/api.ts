@@ -1,5 +1,5 @@
 /** Processes of the service on a database, for a bench. */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,8 +14,10 @@ import { supervise } from '../../stack/supervise.ts'
 import { bundleHeader, bundleWorkflows } from '../../worker/bundle-workflows.ts'
 import type { Estate } from './estate.ts'
 
-/** Prints the beginning of a line. Whole stacks add nothing. */
-const say = (line: string) => console.error(line.slice(0, 300))
+/** Prints the beginning of a line, unless it is of a request. Whole stacks add nothing. */
+const say = (line: string) => {
+  if (!line.includes('"level":30,')) console.error(line.slice(0, 300))
+}
 const COMMAND = fileURLToPath(new URL('../../cli/simherd.js', import.meta.url))
 
 /** @param settings override those of the process, which reaches no Temporal */
@@ -84,6 +86,8 @@ export async function startApiAndWorker(
     internalUrl: api.internalUrl,
     /** The most memory of each so far, as words. */
     memory: () => `API ${peakMiB(api.pid).toFixed(0)} MiB, worker ${peakMiB(worker.pid() ?? 0).toFixed(0)} MiB`,
+    /** CPU seconds of each so far. */
+    cpuSeconds: () => ({ api: cpuSeconds(api.pid), worker: cpuSeconds(worker.pid() ?? 0) }),
     stop: async () => {
       await Promise.all([worker.stop(), api.stop()])
       await rm(folder, { recursive: true, force: true })
@@ -113,4 +117,36 @@ export const apiOf = (estate: Estate) =>
 export function peakMiB(pid: number): number {
   const [, kB] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
   return Number(kB) / 1024
+}
+
+/**
+ * CPU seconds that a process has taken; with its children, also those that have ended. Linux only.
+ *
+ * @throws Error if there is none with this id
+ */
+export function cpuSeconds(pid: number, of: 'alone' | 'and its children' = 'alone'): number {
+  const own = timesOf(pid)
+  if (own === undefined) throw new Error(`there is no process ${pid}`)
+  if (of === 'alone') return own.seconds
+  const others = readdirSync('/proc').flatMap((name) => timesOf(Number(name)) ?? [])
+  const living = others.filter(({ parent }) => parent === pid).reduce((sum, { seconds }) => sum + seconds, 0)
+  return own.seconds + own.endedChildren + living
+}
+
+/** Of /proc/<pid>/stat, in seconds; its unit is the hundredth. */
+function timesOf(pid: number) {
+  if (!Number.isInteger(pid)) return undefined
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The name before the last parenthesis may have any characters.
+    const fields = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number)
+    const [parent = 0] = fields.slice(1, 2)
+    const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15)
+    return { parent, seconds: (user + system) / 100, endedChildren: (endedUser + endedSystem) / 100 }
+  } catch {
+    return undefined
+  }
 }

@@ -16,6 +16,8 @@ export interface Estate extends Tenant {
   readonly store: Store
   /** Of the database, with the owner's password. */
   readonly url: string
+  /** Of the server: the parent of all its processes. */
+  readonly postgresPid: number
   /** The tenant's. */
   readonly key: string
   readonly operatorKey: string
@@ -77,6 +79,7 @@ export async function anEstate(sims: number, billingCycle = 'P1M', madeAt?: Date
   return {
     store,
     url: server.url,
+    postgresPid: server.pid,
     ...tenant,
     operatorKey,
     sims,
