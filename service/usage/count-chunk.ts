@@ -90,10 +90,10 @@ export async function countChunk(
     await storeRecords(tx, deliveryId)
     await addToLedger(tx)
     await addToBuckets(tx)
-    await noteSightings(tx, {
-      devices: read.some(({ record }) => record.imei !== null),
-      places: read.some(({ record: { country, mccMnc, rat } }) => country !== null || mccMnc !== null || rat !== null),
-    })
+    await noteSightings(
+      tx,
+      read.some(({ record: { imei, country, mccMnc, rat } }) => (imei ?? country ?? mccMnc ?? rat) !== null),
+    )
     await noteUsed(tx, keys)
   }
   await countRecords(tx, duplicates.byCycle)

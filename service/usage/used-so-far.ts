@@ -35,7 +35,7 @@ export async function storeSoFar(tx: TenantTx, cycle: Cycle, used: readonly Used
   const { known } = await placeRecords(tx)
   if (known.length > 0) throw new Error(`${known.length} SIMs have usage so far in ${cycle.key} already`)
   await storeRecords(tx, null)
-  await noteSightings(tx, { devices: false, places: false })
+  await noteSightings(tx, false)
 }
 
 /** Adds the stored usage to the totals of pools and tenant by time. Call with merge lock, cycle and pools locked. */

@@ -137,67 +137,39 @@ export async function addToBuckets(tx: TenantTx): Promise<void> {
           sms_count = b.sms_count + excluded.sms_count`.execute(tx.q)
 }
 
-/** What records of a chunk name. */
-interface Named {
-  readonly devices: boolean
-  /** A country, a network or a radio access technology. */
-  readonly places: boolean
-}
-
-/** Records when SIMs were last seen, in which device and where: by the newest record that names it. */
-export async function noteSightings(tx: TenantTx, { devices, places }: Named): Promise<void> {
-  await sql`
-    insert into sim_sightings as g (sim_id, last_seen_at, imei, previous_imei)
-    select sim_id, max(last_at), '', '' from usage_sums group by sim_id order by sim_id
-    on conflict (tenant_id, sim_id) do update set last_seen_at = greatest(g.last_seen_at, excluded.last_seen_at)`.execute(
-    tx.q,
-  )
-  if (devices) await noteDevices(tx)
-  if (places) await notePlaces(tx)
-}
-
-/**
- * Notes the country, network and radio access technology of the newest record that names one. What it does not name
- * stays as known. Records older than the last place are left out. SIMs seen in more than one country changed it.
- */
-async function notePlaces(tx: TenantTx): Promise<void> {
-  const newest = (column: string) => {
-    const value = sql.ref(column)
-    return sql`(array_agg(${value} order by at desc, n) filter (where ${value} is not null))[1]`
-  }
-  await sql`
-    with seen as materialized (
-      select u.sim_id, u.n, u.at, u.country, u.mcc_mnc, u.rat, g.country as known
-        from usage_stage u
-       cross join lateral (
-         select country, place_seen_at from sim_sightings where tenant_id = ${mine} and sim_id = u.sim_id limit 1) g
-       where coalesce(u.country, u.mcc_mnc, u.rat) is not null and (g.place_seen_at is null or u.at > g.place_seen_at)
-    )
-    insert into sim_sightings as g (sim_id, last_seen_at, imei, previous_imei, country, mcc_mnc, rat, place_seen_at,
-                                    country_changed_at)
-    select sim_id, max(at), '', '', ${newest('country')}, ${newest('mcc_mnc')}, ${newest('rat')}, max(at),
-           case when min(least(country, known)) <> max(greatest(country, known)) then ${tx.now}::timestamptz end
-      from seen group by sim_id order by sim_id
-    on conflict (tenant_id, sim_id) do update
-      set country = coalesce(excluded.country, g.country), mcc_mnc = coalesce(excluded.mcc_mnc, g.mcc_mnc),
-          rat = coalesce(excluded.rat, g.rat), place_seen_at = excluded.place_seen_at,
-          country_changed_at = coalesce(excluded.country_changed_at, g.country_changed_at)`.execute(tx.q)
-}
-
 /** Most changes of device kept of a SIM in a chunk: the latest. The count includes all. */
 const MOST_CHANGES = 20
 
+/** The newest value of a column in the rows of a SIM. */
+const newest = (column: string) => {
+  const value = sql.ref(column)
+  return sql`(array_agg(${value} order by at desc, n) filter (where ${value} is not null))[1]`
+}
+
 /**
- * Follows the records that name a device, in the order of their time: a record with another device than the record
- * before it is a change of device. Records older than the last sighting are left out. Only SIMs with a change are
- * followed record by record.
+ * Notes when SIMs were last seen, in which device and where. Each SIM is written once.
+ *
+ * Records that name a device are followed in the order of their time: a record with another device than the one before
+ * it is a change of device. Only SIMs with a change are followed record by record. Of the country, the network and the
+ * radio access technology, the newest record counts; a field that no record names keeps its value. SIMs seen in more
+ * than one country changed it. Records older than the last sighting of a device, or of a place, are left out of it.
+ *
+ * @param isNamed whether a record names a device or a place
  */
-async function noteDevices(tx: TenantTx): Promise<void> {
+export async function noteSightings(tx: TenantTx, isNamed: boolean): Promise<void> {
+  const seen = sql`(select sim_id, max(last_at) as at from usage_sums group by sim_id) r`
+  if (!isNamed) {
+    await sql`
+      insert into sim_sightings as g (sim_id, last_seen_at, imei, previous_imei)
+      select sim_id, at, '', '' from ${seen} order by sim_id
+      on conflict (tenant_id, sim_id) do update
+        set last_seen_at = greatest(g.last_seen_at, excluded.last_seen_at)`.execute(tx.q)
+    return
+  }
   await sql`
     with latest as materialized (
       select d.sim_id, d.imei, d.at, d.several, s.imei as known, s.imei_seen_at as known_at, s.previous_imei
-        from (select sim_id, (array_agg(imei order by at desc, n))[1] as imei, max(at) as at,
-                     min(imei) <> max(imei) as several
+        from (select sim_id, ${newest('imei')} as imei, max(at) as at, min(imei) <> max(imei) as several
                 from usage_stage where imei is not null group by sim_id) d
        cross join lateral (select * from sim_seen where tenant_id = ${mine} and sim_id = d.sim_id limit 1) s
        where s.imei_seen_at is null or d.at > s.imei_seen_at
@@ -210,28 +182,48 @@ async function noteDevices(tx: TenantTx): Promise<void> {
     ), changed as (
       select sim_id, imei, at, before, row_number() over (partition by sim_id order by place) as k
         from named where before not in ('', imei)
-    ), counted as (
+    ), counted as materialized (
       select sim_id, count(*)::integer as changes, (array_agg(before order by k desc))[1] as before
         from changed group by sim_id
     ), written as (
       insert into device_changes (sim_id, n, imei, at, recorded_at)
-      select c.sim_id, g.device_changes + c.k, c.imei, c.at, ${tx.now}::timestamptz
+      select c.sim_id, coalesce(g.device_changes, 0) + c.k, c.imei, c.at, ${tx.now}::timestamptz
         from changed c
         join counted t on t.sim_id = c.sim_id and c.k > t.changes - ${MOST_CHANGES}
-       cross join lateral (
-         select device_changes from sim_sightings where tenant_id = ${mine} and sim_id = c.sim_id limit 1) g
+        left join lateral (
+         select device_changes from sim_sightings where tenant_id = ${mine} and sim_id = c.sim_id limit 1) g on true
+    ), places as materialized (
+      select u.sim_id, max(u.at) as at, ${newest('country')} as country, ${newest('mcc_mnc')} as mcc_mnc,
+             ${newest('rat')} as rat, min(least(country, known)) <> max(greatest(country, known)) as has_moved
+        from (select u.sim_id, u.n, u.at, u.country, u.mcc_mnc, u.rat, g.country as known
+                from usage_stage u
+                left join lateral (
+                  select country, place_seen_at from sim_sightings
+                   where tenant_id = ${mine} and sim_id = u.sim_id limit 1) g on true
+               where coalesce(u.country, u.mcc_mnc, u.rat) is not null
+                 and (g.place_seen_at is null or u.at > g.place_seen_at)) u
+       group by u.sim_id
     )
     insert into sim_sightings as g (sim_id, last_seen_at, imei, imei_seen_at, previous_imei, device_changes,
-                                    device_changed_at)
-    select d.sim_id, d.at, d.imei, d.at, coalesce(c.before, d.previous_imei), coalesce(c.changes, 0),
-           case when c.sim_id is not null then ${tx.now}::timestamptz end
-      from latest d
-      left join counted c on c.sim_id = d.sim_id
-     order by d.sim_id
+                                    device_changed_at, country, mcc_mnc, rat, place_seen_at, country_changed_at)
+    select r.sim_id, r.at, coalesce(d.imei, ''), d.at, coalesce(c.before, d.previous_imei, ''), coalesce(c.changes, 0),
+           case when c.sim_id is not null then ${tx.now}::timestamptz end, p.country, p.mcc_mnc, p.rat, p.at,
+           case when p.has_moved then ${tx.now}::timestamptz end
+      from ${seen}
+      full join latest d on d.sim_id = r.sim_id
+      full join counted c on c.sim_id = r.sim_id
+      full join places p on p.sim_id = r.sim_id
+     order by r.sim_id
     on conflict (tenant_id, sim_id) do update
-      set imei = excluded.imei, imei_seen_at = excluded.imei_seen_at, previous_imei = excluded.previous_imei,
+      set last_seen_at = greatest(g.last_seen_at, excluded.last_seen_at),
+          imei = case when excluded.imei_seen_at is null then g.imei else excluded.imei end,
+          imei_seen_at = coalesce(excluded.imei_seen_at, g.imei_seen_at),
+          previous_imei = case when excluded.imei_seen_at is null then g.previous_imei else excluded.previous_imei end,
           device_changes = g.device_changes + excluded.device_changes,
-          device_changed_at = coalesce(excluded.device_changed_at, g.device_changed_at)`.execute(tx.q)
+          device_changed_at = coalesce(excluded.device_changed_at, g.device_changed_at),
+          country = coalesce(excluded.country, g.country), mcc_mnc = coalesce(excluded.mcc_mnc, g.mcc_mnc),
+          rat = coalesce(excluded.rat, g.rat), place_seen_at = coalesce(excluded.place_seen_at, g.place_seen_at),
+          country_changed_at = coalesce(excluded.country_changed_at, g.country_changed_at)`.execute(tx.q)
 }
 
 /** Notes that the SIMs and pools with usage in these cycles have changed. */
