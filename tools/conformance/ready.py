@@ -4,6 +4,7 @@ Requests that succeed, for operations that drawn data does not bring to 2xx. Wha
 Each function of REQUESTS returns its operation's input: values for the path, the query and the body.
 """
 
+import calendar
 import os
 import pathlib
 import random
@@ -100,8 +101,11 @@ def suspended_sim():
 
 
 def running_suspension(sim=None):
-    """A run in its grace period of one day: it takes signals and updates."""
-    body = {"simId": sim or active_sim(), "grace": "P1D"}
+    """
+    A run in its grace period, of a day at most: it takes signals and updates. On the last days of a cycle the grace is
+    shorter, because none outlasts the cycle, also when it is extended.
+    """
+    body = {"simId": sim or active_sim(), "grace": f"PT{min(24 * 3600, seconds_left() // 3)}S"}
     return inside("POST", "/workflows/suspend-on-overage", body)["workflowId"]
 
 
@@ -150,6 +154,13 @@ def a_key():
 
 def running_cycle():
     return time.strftime("%Y-%m", time.gmtime())
+
+
+def seconds_left():
+    """Until the end of the running cycle, a month."""
+    now = time.gmtime()
+    _, days = calendar.monthrange(now.tm_year, now.tm_mon)
+    return int(calendar.timegm((now.tm_year, now.tm_mon, days, 24, 0, 0)) - time.time())
 
 
 def action():
@@ -293,7 +304,7 @@ REQUESTS = {
     "signalWorkflow": lambda: {"path": {"workflowId": running_suspension(), "name": "standDown"}},
     "updateWorkflow": lambda: {
         "path": {"workflowId": running_suspension(), "name": "extendGrace"},
-        "body": {"by": "PT1H"},
+        "body": {"by": "PT1S"},
     },
     "readWorkflow": lambda: {"path": {"workflowId": running_suspension()}},
     "cancelWorkflow": lambda: {"path": {"workflowId": running_suspension()}},
