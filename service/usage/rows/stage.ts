@@ -31,7 +31,7 @@ const CONTENT = {
   correction: 'boolean',
 } as const
 
-const COLUMNS = [...['n', 'record_id', 'at', 'cycle_key', 'bucket_at', 'iccid', 'sim_id'], ...Object.keys(CONTENT)]
+const COLUMNS = ['n', 'record_id', 'at', 'cycle_key', 'bucket_at', 'iccid', 'sim_id', ...Object.keys(CONTENT)]
 
 const lineOf = ({ index, record, cycleKey }: StagedRecord, bucketAt: string) =>
   copyLine([
