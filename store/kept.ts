@@ -14,10 +14,13 @@ export const MARK = '/* kept */'
 export const kept = sql.raw(MARK)
 
 /**
- * `id = ${anyOf(ids)}`, for a kept statement whose plan is large. The length of the list is hidden from PostgreSQL's
- * planner, which would otherwise plan for each short list again.
+ * A list of ids for a kept statement with a large plan. Its length is hidden from PostgreSQL's planner, which would
+ * otherwise plan for each short list again.
  */
-export const anyOf = (ids: readonly number[]): RawBuilder<unknown> => sql`any((select ${[...ids]}::bigint[])::bigint[])`
+export const listOf = (ids: readonly number[]): RawBuilder<unknown> => sql`(select ${[...ids]}::bigint[])::bigint[]`
+
+/** The same as a condition: `id = ${anyOf(ids)}`. */
+export const anyOf = (ids: readonly number[]): RawBuilder<unknown> => sql`any(${listOf(ids)})`
 
 export const AHEAD_MARK = '/* ahead */'
 

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { TariffType } from '../../domain/codes.ts'
 import { pageOfPools } from '../../service/pools/rows/pools.ts'
 import { readSim, readSummaries } from '../../service/sims/rows/sim-reads.ts'
-import { rowFigures } from '../../service/usage/rows/figures.ts'
+import { rowFigures, simFigures } from '../../service/usage/rows/figures.ts'
 import { connect } from '../../store/connect.ts'
 import { inTenant, readOnly, type Store } from '../../store/tenancy.ts'
 import { aPool, aStore, aTariff, aTenant, someSims } from '../setup/estate.ts'
@@ -74,18 +74,19 @@ describe('a kept statement', () => {
     })
     for (let length = 1; length < 10; length++) {
       const ids = sims.slice(0, length).map(({ id }) => id)
-      const [pools, summaries, rows] = await inTenant(readOnly(one), tenantId, async (tx) => [
+      const [pools, summaries, rows, figures] = await inTenant(readOnly(one), tenantId, async (tx) => [
         (await pageOfPools(tx, { pageSize: length })).data,
         await readSummaries(tx, ids),
         await rowFigures(tx, '2026-11', ids),
+        await simFigures(tx, '2026-11', ids),
       ])
-      expect([pools?.length, summaries?.length, rows?.size]).toEqual([length, length, 0])
+      expect([pools?.length, summaries?.length, rows?.size, figures?.size]).toEqual([length, length, 0, 0])
     }
     const { rows } = await sql<{ planned: number }>`
       select custom_plans::integer as planned from pg_prepared_statements
        where statement like '/* kept */%ledger_figures%' or statement like '/* kept */%pool_figures%'`.execute(one.db)
     // PostgreSQL plans for the values five times before it plans for all.
-    expect(rows).toEqual([{ planned: 5 }, { planned: 5 }, { planned: 5 }])
+    expect(rows).toEqual([{ planned: 5 }, { planned: 5 }, { planned: 5 }, { planned: 5 }])
   })
 
   test('is planned each time behind a pooler, which may give the session to others', async () => {

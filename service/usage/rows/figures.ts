@@ -7,7 +7,7 @@ import { TariffType } from '../../../domain/codes.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { type Allowance, capacityOf, governingTariff, shareBytes } from '../../../domain/usage/allowance.ts'
 import type { FactFigures, Figures } from '../../../rules/fact-rows.ts'
-import { anyOf, kept } from '../../../store/kept.ts'
+import { anyOf, kept, listOf } from '../../../store/kept.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { readAllowances, type Seat, seatCounts, seatsOf } from './contributors.ts'
 import { excessOf, rowTerms } from './pool-totals.ts'
@@ -78,7 +78,7 @@ export async function simFigures(
   exactRows = EXACT_ROWS,
 ): Promise<Map<number, Figures>> {
   const { rows } = await sql<Figures & { simId: number }>`${kept}
-    with s as materialized (select id from unnest(${[...simIds]}::bigint[]) as ids(id)),
+    with s as materialized (select id from unnest(${listOf(simIds)}) as ids(id)),
          ${figuresOfSims(sql`(select ${cycleKey}::text)`, sql`s`, exactRows)}
     select sim_id as "simId", ${sql.join(FIGURES.map((figure) => sql.ref(figure)))} from figures`.execute(tx.q)
   return new Map(rows.map(({ simId, ...figures }) => [simId, figures]))
