@@ -71,7 +71,7 @@ function boundLine(line: string): string {
   return withCuts({ ...first, bytes: Buffer.byteLength(safe) }, LAST_CUT)
 }
 
-/** The line with its secret fields censored. Few have any, so most lines are never parsed: pino's `redact` takes 30 µs each. */
+/** The line with its secret fields censored. Most lines have none, and are not parsed: pino's `redact` took 30 µs each. */
 const censor = (line: string): string =>
   `${JSON.stringify(JSON.parse(line), (name, value: unknown) => (SECRET_NAME.test(name) ? '[redacted]' : value))}\n`
 

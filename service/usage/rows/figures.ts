@@ -10,7 +10,7 @@ import type { FactFigures, Figures } from '../../../rules/fact-rows.ts'
 import { anyOf, kept, listOf } from '../../../store/kept.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { readAllowances, type Seat, seatCounts, seatsOf } from './contributors.ts'
-import { excessOf, rowTerms } from './pool-totals.ts'
+import { excessOf, isOfKind, rowTerms } from './pool-totals.ts'
 
 /** Of a subject without a ledger row. */
 export const NO_FIGURES: Figures = {
@@ -129,8 +129,9 @@ export const OVERAGE_BYTES = sql`
                             then 1 else 0 end, 0)::bigint end`
 
 /**
- * Common table expressions: `own`, the rows of `ledger_figures`, and `places`, those of `overage_places` of their pools. A row's
- * limit is that of its kind, so the view is read once a kind. A full join is never a nested loop, whatever PostgreSQL knows.
+ * Common table expressions: `own`, the rows of `ledger_figures`, and `places`, those of `overage_places` of their pools.
+ * A row's limit is that of its kind, so the view is read once a kind. A full join is never a nested loop, also without
+ * statistics.
  *
  * @param ledger a select of rows of `usage_ledger`, all columns
  */
@@ -139,8 +140,7 @@ const ownAndPlaces = (cycleKey: RawBuilder<unknown>, ledger: RawBuilder<unknown>
     select l.sim_id, l.pool_id, l.bytes, l.voice_seconds, l.sms_count, l.sessions, l.contributing, t.limit_bytes,
            t.is_shared, ${excessOf(sql`l.bytes`)} as excess_bytes, greatest(0, t.limit_bytes - l.bytes) as remaining_bytes
       from ledger l
-      full join terms t
-        on t.pool_id = l.pool_id and t.contributing = l.contributing and coalesce(t.tariff_id, 0) = coalesce(l.tariff_id, 0)
+      full join terms t on ${isOfKind('l')}
   ), places as materialized (
     select o.*
       from (select ${cycleKey} as cycle_key, array_agg(distinct pool_id) as ids

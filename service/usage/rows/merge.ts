@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import { noteChanged } from '../../../store/changed.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
-import { excessOf, remainingOf, rowTerms, summedAfter } from './pool-totals.ts'
+import { excessOf, isOfKind, remainingOf, rowTerms, summedAfter } from './pool-totals.ts'
 import { restating } from './restatements.ts'
 import type { PlacedRecord } from './stage.ts'
 
@@ -106,9 +106,7 @@ async function addToPools(tx: TenantTx): Promise<void> {
                sum(${excessOf(sql`c.bytes`)} - ${excessOf(sql`c.bytes_before`)})::bigint as excess,
                sum(${remainingOf(sql`c.bytes`)} - ${remainingOf(sql`c.bytes_before`)})::bigint as remaining
           from usage_changes c
-          join terms t
-            on t.cycle_key = c.cycle_key and t.pool_id = c.pool_id and t.contributing = c.contributing
-           and coalesce(t.tariff_id, 0) = coalesce(c.tariff_id, 0)
+          join terms t on t.cycle_key = c.cycle_key and ${isOfKind('c')}
          group by c.cycle_key, c.pool_id
       )
       insert into pool_cycles as p (cycle_key, pool_id, bytes, voice_seconds, sms_count, excess_bytes, remaining_bytes)

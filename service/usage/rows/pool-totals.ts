@@ -117,6 +117,11 @@ export const rowTerms = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
       where f.tenant_id = ${mine} and f.cycle_key = a.cycle_key and f.sim_id = a.sim_id
         and f.pool_id = a.pool_id limit 1) f`
 
+/** Condition: the row is of the kind of `t`, a row of {@link rowTerms} of the same cycle. */
+export const isOfKind = (row: string): RawBuilder<unknown> => sql`
+  t.pool_id = ${sql.ref(`${row}.pool_id`)} and t.contributing = ${sql.ref(`${row}.contributing`)}
+  and coalesce(t.tariff_id, 0) = coalesce(${sql.ref(`${row}.tariff_id`)}, 0)`
+
 /** What a row with these bytes and the terms `t` adds to its pool's sums, as the view `pool_figures` adds them up. */
 export const excessOf = (bytes: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`case when t.is_governed then greatest(0, ${bytes} - t.limit_bytes) else 0 end`
@@ -141,9 +146,7 @@ async function sumsOf(tx: TenantTx, cycleKey: string, places: RawBuilder<unknown
            sum(${excessOf(sql`g.bytes`)})::bigint as "excessBytes",
            sum(${remainingOf(sql`g.bytes`)})::bigint as "remainingBytes"
       from given g
-      left join terms t
-        on t.pool_id = g.pool_id and coalesce(t.tariff_id, 0) = coalesce(g.tariff_id, 0)
-       and t.contributing = g.contributing and g.sim_id is not null
+      left join terms t on ${isOfKind('g')} and g.sim_id is not null
      group by g.pool_id`.execute(tx.q)
   return rows
 }
