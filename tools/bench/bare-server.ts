@@ -1,4 +1,7 @@
-/** A thread with a Fastify server that gives rows by their ids: no keys, no figures, no row-level security. Started by reads.ts. */
+/**
+ * A thread with a Fastify server that gives rows by their ids, without keys, figures and row-level security. Started by
+ * reads.ts.
+ */
 import { parentPort, workerData } from 'node:worker_threads'
 import fastify from 'fastify'
 import pg from 'pg'

@@ -53,10 +53,11 @@ async function measureWatched(): Promise<void> {
   try {
     await untilSwept(estate.url)
     const watch = async (round: string) => {
-      const from = performance.now()
-      const making = await send(service.internalUrl, round, { accepted: options.records }, estate.activeIccid)
-      await untilEvaluated()
-      return options.records / ((performance.now() - from - making.preparedMs) / 1000)
+      const body = bodyOf(round, estate.activeIccid)
+      return rateOf(async () => {
+        await send(service.internalUrl, body, { accepted: options.records })
+        await untilEvaluated()
+      })
     }
     await watch('watched warm-up')
     const used = { postgres: 0, worker: 0, api: 0 }
@@ -91,9 +92,10 @@ async function measureAlone(): Promise<void> {
   try {
     for (let round = 0; round < options.rounds; round++) {
       rates.limit.push(await atLeast(`limit alone ${round}`))
-      const records = `alone ${round}`
-      rates.alone.push((await send(api.internalUrl, records, { accepted: options.records }, allSims)).rate)
-      rates.again.push((await send(api.internalUrl, records, { duplicates: options.records }, allSims)).rate)
+      const body = bodyOf(`alone ${round}`, allSims)
+      const sent = (expected: Readonly<Record<string, number>>) => rateOf(() => send(api.internalUrl, body, expected))
+      rates.alone.push(await sent({ accepted: options.records }))
+      rates.again.push(await sent({ duplicates: options.records }))
     }
   } finally {
     await api.stop()
@@ -118,16 +120,20 @@ function* recordsOf(round: string, iccidOf: (n: number) => string) {
   }
 }
 
-/** Sends a delivery as NDJSON. @returns records a second, and how long it took to write them down */
-async function send(
-  internalUrl: string,
-  round: string,
-  expected: Readonly<Record<string, number>>,
-  iccidOf: (n: number) => string,
-): Promise<{ readonly rate: number; readonly preparedMs: number }> {
-  const begun = performance.now()
-  const body = [...recordsOf(round, iccidOf)].map((record) => JSON.stringify(record)).join('\n')
+/** The records as NDJSON. */
+function bodyOf(round: string, iccidOf: (n: number) => string): string {
+  return [...recordsOf(round, iccidOf)].map((record) => JSON.stringify(record)).join('\n')
+}
+
+/** @returns records a second of a delivery */
+async function rateOf(deliver: () => Promise<void>): Promise<number> {
   const from = performance.now()
+  await deliver()
+  return (options.records / (performance.now() - from)) * 1000
+}
+
+/** Sends a delivery. @throws Error unless the response has these fields */
+async function send(internalUrl: string, body: string, expected: Readonly<Record<string, number>>): Promise<void> {
   const response = await fetch(`${internalUrl}/internal/usage`, {
     method: 'POST',
     headers: {
@@ -138,11 +144,10 @@ async function send(
     body,
   })
   const answer: Record<string, unknown> = JSON.parse(await response.text())
-  const seconds = (performance.now() - from) / 1000
   for (const [name, count] of Object.entries(expected)) {
-    if (answer[name] !== count) throw new Error(`${round}: got ${JSON.stringify(answer)}, expected ${name} ${count}`)
+    if (answer[name] !== count)
+      throw new Error(`got ${JSON.stringify(answer).slice(0, 300)}, expected ${name} ${count}`)
   }
-  return { rate: options.records / seconds, preparedMs: from - begun }
 }
 
 /** @returns records a second */
