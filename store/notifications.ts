@@ -136,19 +136,17 @@ export interface WaitingNotification extends StoredNotification {
 export async function waitingNotifications(tx: TenantTx, limit: number): Promise<WaitingNotification[]> {
   const { rows } = await sql<WaitingNotification>`
     with waiting as (
-      select id, body, level, due_at, created_at, body #>> '{subject,kind}' as kind, body #>> '{subject,id}' as about
+      select id, body, level, due_at, created_at,
+             case body #>> '{subject,kind}' when 'sim' then (body #>> '{subject,id}')::bigint end as sim_id,
+             case body #>> '{subject,kind}' when 'pool' then (body #>> '{subject,id}')::integer end as pool_id
         from notifications
        where tenant_id = ${mine} and mail_id is null
        order by level = ${LogLevel.Critical} desc, due_at <= ${tx.now} desc, id limit ${limit}
          for update skip locked
     )
-    select n.id, n.body, n.due_at as "dueAt", n.created_at as "createdAt", s.tag,
-           case n.kind when 'pool' then n.about::integer else s.pool_id end as "poolId"
+    select n.id, n.body, n.due_at as "dueAt", n.created_at as "createdAt", s.tag, coalesce(n.pool_id, s.pool_id) as "poolId"
       from waiting n
-      left join lateral (
-        select tag, pool_id from sims
-         where id = case n.kind when 'sim' then n.about::bigint end limit 1
-      ) s on true
+      left join lateral (select tag, pool_id from sims where id = n.sim_id limit 1) s on true
      order by n.level = ${LogLevel.Critical} desc, n.id`.execute(tx.q)
   return rows
 }

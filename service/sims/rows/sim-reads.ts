@@ -264,11 +264,11 @@ function pageByBlocks(tx: TenantTx, status: SimStatus | undefined, page: PageReq
       with placed as (
         select block, sum(sims) as sims, sum(sum(sims)) over (order by block) - sum(sims) as before
           from sim_blocks where tenant_id = ${mine} ${ofStatus} group by block
-      ), start as (
-        select block, before from placed where before <= ${offset} and before + sims > ${offset}
+      ), start as materialized (
+        select block << 12 as first_id, before from placed where before <= ${offset} and before + sims > ${offset}
       ), page as (
         select s.id from start, lateral (
-          select id from sims where tenant_id = ${tx.tenantId} and id >= start.block << 12 ${ofStatus}
+          select id from sims where tenant_id = ${tx.tenantId} and id >= start.first_id ${ofStatus}
            order by id limit ${page.pageSize} offset ${offset} - start.before) s
       )
       select (select coalesce(sum(sims), 0) from placed)::integer as "totalItems",
