@@ -5,6 +5,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Page, pageRequest, toPage } from '../domain/page.ts'
 import type { AuditEntry, AuditQuery, AuditSubject } from '../domain/tenants/audit.ts'
+import { ahead, kept } from './kept.ts'
 import { keyName } from './key-name.ts'
 import { readPage, within } from './paging.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
@@ -52,7 +53,7 @@ async function insertEntries(
   entries: readonly (Pick<Change, 'id' | 'after'> & Partial<Change>)[],
 ): Promise<void> {
   if (caller === null || entries.length === 0) return
-  await sql`
+  await sql`${kept}${ahead}
     insert into audit_log (tenant_id, at, actor, key_id, request_id, workflow_id, action, subject, subject_id, before, after)
     select ${tenantId}, ${now}::timestamptz, ${caller.actor}, ${caller.keyId}, ${caller.requestId}, ${caller.workflowId},
            ${caller.action}, ${subject}, e.id, e.before, e.after

@@ -2,7 +2,7 @@
 
 import { type RawBuilder, sql } from 'kysely'
 import type { Subject } from '../domain/watchdog/subject.ts'
-import { kept } from './kept.ts'
+import { ahead, kept } from './kept.ts'
 import { mine, type PlatformTx, type TenantTx } from './tenancy.ts'
 
 /** Most SIMs in a row. */
@@ -19,7 +19,7 @@ export interface ChangedRows {
 
 /** Adds changed subjects to the list, and enqueues an evaluation. */
 export async function noteChanged(tx: TenantTx, { sims, pools, cycleKey }: ChangedRows): Promise<void> {
-  await sql`
+  await sql`${ahead}
     insert into changed_subjects (cycle_key, sim_ids, pool_ids)
     select ${cycleKey ?? null}, sim_ids[n * ${MOST_SIMS} + 1:(n + 1) * ${MOST_SIMS}],
            case when n = 0 then pool_ids else '{}' end
@@ -112,7 +112,7 @@ function unionOf(rows: readonly ChangedIds[]): ChangedIds {
 
 /** Takes rows off the list after the look at their subjects. */
 export async function endChanges(tx: TenantTx, ids: readonly number[]): Promise<void> {
-  await sql`
+  await sql`${ahead}
     delete from changed_subjects where id = any(${[...ids]}::bigint[])`.execute(tx.q)
 }
 

@@ -6,13 +6,13 @@
 
 import { type RawBuilder, sql } from 'kysely'
 import { fromCoded, SUBJECT_CODES, type Subject, type SubjectCode, toCoded } from '../domain/watchdog/subject.ts'
-import { kept } from './kept.ts'
+import { ahead, kept } from './kept.ts'
 import { mine, type PlatformTx, type TenantTx } from './tenancy.ts'
 
 /** Marks subjects due, keeping an earlier mark. Enqueues an evaluation if `at` is now or past. */
 export async function markDue(tx: TenantTx, subjects: readonly Subject[], at: Date = tx.now): Promise<void> {
   if (subjects.length === 0) return
-  await sql`${kept}
+  await sql`${kept}${ahead}
     insert into due_subjects as d (subject_kind, subject_id, due_at, seq)
     select kind, id, ${at}, nextval('due_seq')
       from (select distinct kind, id
@@ -29,7 +29,7 @@ export async function markEachDue(
   subjects: readonly (Subject & { readonly at: number })[],
 ): Promise<void> {
   if (subjects.length === 0) return
-  await sql`
+  await sql`${ahead}
     insert into due_subjects as d (subject_kind, subject_id, due_at, seq)
     select kind, id, to_timestamp(at / 1000), nextval('due_seq')
       from jsonb_to_recordset(${JSON.stringify(subjects.map(toCoded))}::jsonb) as s(
@@ -84,7 +84,7 @@ export async function settleDue(
   settled: readonly (DueMark & { readonly nextAt: number | null })[],
 ): Promise<void> {
   if (settled.length === 0) return
-  await sql`${kept}
+  await sql`${kept}${ahead}
     with claimed as materialized (
       select s.kind, s.id, s.seq, s."nextAt", d.ctid as place
         from (select * from jsonb_to_recordset(${JSON.stringify(settled.map(toCoded))}::jsonb) as g(

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../domain/cursor.ts'
 import type { Event, EventQuery, NewEvent } from '../domain/event.ts'
 import { pageRequest } from '../domain/page.ts'
-import { kept } from './kept.ts'
+import { ahead, kept } from './kept.ts'
 import { KEYSET_PAGE, keysetPages, microsOf, olderThan, pageLimit, placeAfter, placeOf } from './keyset-pages.ts'
 import { type Part, readPage, readPart, searched, within } from './paging.ts'
 import { mine, type PlatformTx, type Store, type TenantTx } from './tenancy.ts'
@@ -71,7 +71,7 @@ export const insertEvent = (tx: TenantTx, event: NewEvent): Promise<void> => ins
 /** Writes events of this tenant, or of the platform, in one statement, dated at the transaction's instant. */
 export async function insertEvents(tx: TenantTx | PlatformTx, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return
-  await sql`${kept}
+  await sql`${kept}${ahead}
     insert into events (tenant_id, type, severity, title, description, at)
     select ${'tenantId' in tx ? tx.tenantId : null}, e.type, e.severity, e.title, e.description, ${tx.now}::timestamptz
       from jsonb_to_recordset(${JSON.stringify(events)}::jsonb)

@@ -3,8 +3,9 @@
  * up on a server that does not answer.
  *
  * A transaction begins without waiting: its `begin`, the statements marked as ahead (kept.ts) and the first statement
- * after them leave as one packet. The first error of any of them is that statement's. The commit of a reading
- * transaction is not waited for either: its rows are read by then.
+ * after them leave as one packet. The first error of any of them is that statement's. So do later statements marked so,
+ * with the statement or the commit after them. The commit of a reading transaction is not waited for either: its rows are
+ * read by then.
  *
  * PostgreSQL ends statements that take too long (tenancy.ts). A frozen server, or a network that drops packets, ends
  * none. So each statement has a limit here too, above the server's.
@@ -82,8 +83,9 @@ export class KeepingClient extends pg.Client {
     if (isBegin || statement.includes(AHEAD_MARK)) return this.#sendAhead(statement, values)
     const asked = this.#send(statement, values, callback)
     if (!(asked instanceof Promise)) return asked
+    const endsReading = statement === 'commit' && this.#isReading && this.#ahead === undefined
     const answer = this.#answerOf(this.#afterAhead(asked))
-    if (!this.#isReading || statement !== 'commit') return answer
+    if (!endsReading) return answer
     answer.catch(() => undefined)
     return Promise.resolve({ command: 'COMMIT', rowCount: null, rows: [] })
   }

@@ -25,8 +25,8 @@ export const anyOf = (ids: readonly number[]): RawBuilder<unknown> => sql`any(${
 export const AHEAD_MARK = '/* ahead */'
 
 /**
- * A statement with it gives no rows, and is not waited for. Its error is the next statement's. For the first statements
- * of a transaction (store/keeping-client.ts).
+ * A statement with it gives no rows, and is not waited for. Its error is that of the next statement, or of the commit
+ * (store/keeping-client.ts). For locks and writes whose errors the caller does not handle.
  */
 export const ahead = sql.raw(AHEAD_MARK)
 

@@ -19,7 +19,7 @@ import {
   queueChange,
 } from '../sims/rows/sim-changes.ts'
 import { lockSim } from '../sims/rows/sim-state.ts'
-import { simLabel } from '../sims/rows/sims.ts'
+import { labelOfSim } from '../sims/rows/sims.ts'
 import { checkAssignment } from '../tickets/open-ticket.ts'
 import { openTickets } from '../tickets/rows/tickets.ts'
 import { ticketOfChange } from './rows/changes.ts'
@@ -34,7 +34,7 @@ export async function queueUnprovision(tx: TenantTx, id: number): Promise<{ id: 
   if (sim.pendingUnassign) return { id }
   await queue(tx, id, sim, { poolId: null, tariffId: null, unassign: true })
   const dropped = sim.pendingPoolId === null && sim.pendingTariffId === null ? '' : ` In place of ${targetOf(sim)}.`
-  await recordChangeEvent(tx, 'queued', id, `is unprovisioned at the end of the billing cycle.${dropped}`)
+  await recordChangeEvent(tx, 'queued', sim, `is unprovisioned at the end of the billing cycle.${dropped}`)
   return { id }
 }
 
@@ -56,7 +56,12 @@ export async function queueReprovision(
   await checkAssignment(tx, after, change.pendingTariffId)
   await queue(tx, id, sim, { poolId: change.pendingPoolId, tariffId: change.pendingTariffId, unassign: false })
   const dropped = sim.pendingUnassign ? ' It is not unprovisioned, as was queued before.' : ''
-  await recordChangeEvent(tx, 'queued', id, `changes to ${targetOf(change)} at the end of the billing cycle.${dropped}`)
+  await recordChangeEvent(
+    tx,
+    'queued',
+    sim,
+    `changes to ${targetOf(change)} at the end of the billing cycle.${dropped}`,
+  )
   return { id }
 }
 
@@ -76,7 +81,7 @@ export async function takeBackChange(tx: TenantTx, id: number): Promise<{ id: nu
   await dropChange(tx, id)
   await noteQueued(tx, id, sim, { poolId: null, tariffId: null, unassign: false })
   const what = sim.pendingUnassign ? 'is not unprovisioned' : `does not change to ${targetOf(sim)}`
-  await recordChangeEvent(tx, 'taken back', id, `${what} at the end of the billing cycle.`)
+  await recordChangeEvent(tx, 'taken back', sim, `${what} at the end of the billing cycle.`)
   return { id }
 }
 
@@ -127,10 +132,10 @@ async function lockProvisioned(tx: TenantTx, id: number): Promise<{ sim: LockedS
 async function recordChangeEvent(
   tx: TenantTx,
   change: 'queued' | 'taken back',
-  id: number,
+  sim: LockedSimRecord,
   what: string,
 ): Promise<void> {
-  const label = await simLabel(tx, id)
+  const label = labelOfSim(sim)
   await insertEvent(tx, {
     type: EventType.Connectivity,
     severity: EventSeverity.Info,

@@ -5,7 +5,7 @@ import { markDue } from '../../store/due.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { lockSimRecord, setWatchdog } from './rows/sim-changes.ts'
-import { simLabel } from './rows/sims.ts'
+import { labelOfSim } from './rows/sims.ts'
 
 const SETTINGS = ['watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts', 'isWatchdogExempt'] as const
 
@@ -36,7 +36,7 @@ export async function setSimWatchdog(
     before: Object.fromEntries(given.map((name) => [name, sim[name]])),
     after: Object.fromEntries(given.map((name) => [name, change[name]])),
   })
-  const label = await simLabel(tx, id)
+  const label = labelOfSim(sim)
   await insertEvent(tx, {
     type: EventType.Platform,
     severity: EventSeverity.Info,

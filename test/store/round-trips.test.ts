@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { connect } from '../../store/connect.ts'
 import { copyOf } from '../../store/copy.ts'
+import { ahead } from '../../store/kept.ts'
 import { inPlatform, inTenant, readOnly, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { cutLine } from '../setup/cut-line.ts'
 import { aStore, aTenant, someSims } from '../setup/estate.ts'
@@ -28,6 +29,7 @@ async function aTenantOfOne() {
 const idsOf = async ({ q }: Pick<TenantTx, 'q'>) => (await sql<{ id: number }>`select id from sims`.execute(q)).rows
 const ask = ({ q }: Pick<TenantTx, 'q'>) => sql`select 1`.execute(q)
 const fail = ({ q }: Pick<TenantTx, 'q'>) => sql`select 1 / (select 0)`.execute(q)
+const failAhead = ({ q }: Pick<TenantTx, 'q'>) => sql`${ahead} select 1 / (select 0)`.execute(q)
 const sleeping = () =>
   until('the statement is under way', async () => {
     const { rows } = await sql`
@@ -67,6 +69,7 @@ describe('a transaction', () => {
     ['the statements ahead', 'a\0b', idsOf, '22021'],
     ['its first statement', 'a', fail, '22012'],
     ['a later statement', 'a', async (tx: TenantTx) => [await idsOf(tx), await fail(tx)], '22012'],
+    ['a statement ahead of its commit', 'a', async (tx: TenantTx) => [await idsOf(tx), await failAhead(tx)], '22012'],
     ['COPY', 'a', async (tx: TenantTx) => copyOf(tx, sql`select 1 / (select 0)`), '22012'],
   ]
   test.each(failing)(
@@ -96,7 +99,7 @@ describe('a transaction', () => {
 
   test('without a statement leaves nothing either', async () => {
     const one = over(1)
-    await inTenant(readOnly(one), 'a\0b', async () => undefined)
+    expect(await errorOf(inTenant(readOnly(one), 'a\0b', async () => undefined))).toMatchObject({ code: '22021' })
     expect(await leftIn(one)).toEqual(NOTHING)
     expect(await inTenant(readOnly(one), 'a', idsOf)).toEqual([])
   })

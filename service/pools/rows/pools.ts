@@ -8,7 +8,7 @@ import { daysUntilRenewal } from '../../../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../../../domain/units.ts'
 import type { Figures } from '../../../rules/fact-rows.ts'
 import { insertedId } from '../../../store/inserted-id.ts'
-import { anyOf, kept } from '../../../store/kept.ts'
+import { ahead, anyOf, kept } from '../../../store/kept.ts'
 import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset-pages.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { type Part, readPage, readPart } from '../../../store/paging.ts'
@@ -230,7 +230,7 @@ export type PoolSettings = Pick<PoolRecord, 'name' | 'watchdogMode' | 'warningTh
 
 /** Replaces a pool's settings. Call with the pool locked. */
 export async function writePool(tx: TenantTx, id: number, to: PoolSettings): Promise<void> {
-  await sql`
+  await sql`${ahead}
     update pools
        set name = ${to.name}, watchdog_mode = ${to.watchdogMode}, warning_threshold_pct = ${to.warningThresholdPct},
            enable_burn_rate_alerts = ${to.enableBurnRateAlerts}, version = version + 1, updated_at = ${tx.now}

@@ -5,6 +5,7 @@ import { ServiceError } from '../../../domain/errors.ts'
 import type { SimWatchdogChange, StoredSim } from '../../../domain/sims/sim.ts'
 import type { ImportedSim } from '../../../domain/sims/sim-import.ts'
 import type { WatchdogSettings } from '../../../domain/watchdog/settings.ts'
+import { ahead } from '../../../store/kept.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 import { settingsColumns } from '../../pools/rows/pools.ts'
@@ -63,13 +64,13 @@ export async function insertableSims(tx: TenantTx, sims: readonly ImportedSim[])
 
 /** The part of a SIM that decides changes to its tag, queued change and own watchdog settings. */
 export type LockedSimRecord = WatchdogSettings &
-  Pick<StoredSim, 'tag' | 'status' | 'poolId' | 'tariffId' | 'isWatchdogExempt'> &
+  Pick<StoredSim, 'iccid' | 'tag' | 'status' | 'poolId' | 'tariffId' | 'isWatchdogExempt'> &
   Pick<StoredSim, 'pendingPoolId' | 'pendingTariffId' | 'pendingUnassign'>
 
 /** Locks a SIM and reads the part that callers change directly. @throws ServiceError `sim_not_found` */
 export async function lockSimRecord(tx: TenantTx, id: number): Promise<LockedSimRecord> {
   const { rows } = await sql<LockedSimRecord>`
-    select tag, status, pool_id as "poolId", tariff_id as "tariffId", pending_pool_id as "pendingPoolId",
+    select iccid, tag, status, pool_id as "poolId", tariff_id as "tariffId", pending_pool_id as "pendingPoolId",
            pending_tariff_id as "pendingTariffId", pending_unassign as "pendingUnassign", ${settingsColumns('s')},
            is_watchdog_exempt as "isWatchdogExempt"
       from sims s where id = ${id} for update`.execute(tx.q)
@@ -79,7 +80,8 @@ export async function lockSimRecord(tx: TenantTx, id: number): Promise<LockedSim
 }
 
 async function changeSim(tx: TenantTx, id: number, set: RawBuilder<unknown>): Promise<void> {
-  await sql`update sims set ${set}, version = version + 1, updated_at = ${tx.now} where id = ${id}`.execute(tx.q)
+  await sql`${ahead}
+    update sims set ${set}, version = version + 1, updated_at = ${tx.now} where id = ${id}`.execute(tx.q)
 }
 
 export const setTag = (tx: TenantTx, id: number, tag: string): Promise<void> => changeSim(tx, id, sql`tag = ${tag}`)

@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import { SimStatus } from '../../../domain/codes.ts'
 import type { SimState } from '../../../domain/tickets/decisions.ts'
-import { kept } from '../../../store/kept.ts'
+import { ahead, anyOf, kept } from '../../../store/kept.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 
 export interface LockedSim extends SimState {
@@ -24,15 +24,15 @@ export async function lockSim(tx: TenantTx, simId: number): Promise<LockedSim | 
 
 /** Locks SIMs in id order. */
 export async function lockSims(tx: TenantTx, simIds: readonly number[]): Promise<void> {
-  await sql`${kept}
-    select 1 from sims where id = any(${[...simIds]}::bigint[])
+  await sql`${kept}${ahead}
+    select 1 from sims where id = ${anyOf(simIds)}
      order by id for update`.execute(tx.q)
 }
 
 /** Reads the part of SIMs that tickets change, by id. Takes no lock. */
 export async function readSimStates(tx: TenantTx, simIds: readonly number[]): Promise<LockedSim[]> {
   const { rows } = await sql<LockedSim>`${kept}
-    ${states} where s.id = any(${[...simIds]}::bigint[]) order by s.id`.execute(tx.q)
+    ${states} where s.id = ${anyOf(simIds)} order by s.id`.execute(tx.q)
   return rows
 }
 

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { ServiceError } from '../../../domain/errors.ts'
 import type { SimLookup } from '../../../domain/sims/sim.ts'
-import { kept } from '../../../store/kept.ts'
+import { anyOf, kept } from '../../../store/kept.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { settingsColumns } from '../../pools/rows/pools.ts'
 
@@ -11,7 +11,11 @@ export const simColumns = (seat: RawBuilder<unknown> = sql`s`): RawBuilder<unkno
   s.iccid, s.tag, s.type, s.status, ${seat}.pool_id as "poolId", ${seat}.tariff_id as "tariffId",
   s.is_watchdog_exempt as exempt, ${settingsColumns('s')}`
 
-/** A SIM's label for people (ICCID, and its tag if it has one), and its pool. */
+/** A SIM's label for people: its ICCID, and its tag if it has one. */
+export const labelOfSim = ({ iccid, tag }: Pick<NamedSim, 'iccid' | 'tag'>): string =>
+  tag === '' ? iccid : `${iccid} (${tag})`
+
+/** A SIM's label for people, and its pool. */
 export interface NamedSim {
   readonly label: string
   readonly iccid: string
@@ -25,13 +29,8 @@ export interface NamedSim {
 export async function namedSims(tx: TenantTx, ids: readonly number[]): Promise<Map<number, NamedSim>> {
   const { rows } = await sql<{ id: number; iccid: string; tag: string; poolId: number | null }>`${kept}
     select id, iccid, tag, pool_id as "poolId" from sims
-     where id = any(${[...ids]}::bigint[])`.execute(tx.q)
-  return new Map(
-    rows.map(({ id, iccid, tag, poolId }) => [
-      id,
-      { label: tag === '' ? iccid : `${iccid} (${tag})`, iccid, tag, poolId },
-    ]),
-  )
+     where id = ${anyOf(ids)}`.execute(tx.q)
+  return new Map(rows.map(({ id, ...sim }) => [id, { label: labelOfSim(sim), ...sim }]))
 }
 
 /**

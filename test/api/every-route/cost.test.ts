@@ -1,6 +1,7 @@
 /** Reads take as many round trips for a hundred SIMs as for one, and do not read the usage records. */
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { AHEAD_MARK } from '../../../store/kept.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { recordUsage } from '../../service/record-usage.ts'
 import { ownStatementsIn } from '../../setup/count-statements.ts'
@@ -86,6 +87,39 @@ describe('a read', () => {
     const answer = await large?.tenant.ask('GET', '/api/sims?pageSize=100')
     expect(answer?.body.data).toHaveLength(100)
     expect(answer?.body.data.filter(({ usageMB }: { usageMB: number }) => usageMB >= 700)).toHaveLength(100)
+  })
+})
+
+describe('a small write', () => {
+  // Besides its commit. Statements sent ahead of another (store/kept.ts) take no round trip.
+  const writes = [
+    ['the tag of a SIM', 1, 'PATCH', ({ sims }: Estate) => `/api/sims/${sims[0]}/tag`, { tag: 'gate 7' }],
+    [
+      'the settings of a SIM',
+      1,
+      'PATCH',
+      ({ sims }: Estate) => `/internal/sims/${sims[0]}/watchdog`,
+      { watchdogMode: 1 },
+    ],
+    [
+      'the settings of a pool',
+      1,
+      'PUT',
+      ({ pools }: Estate) => `/api/pools/${pools[0]}`,
+      { name: 'Brook', watchdogMode: 1 },
+    ],
+    ['a ticket', 3, 'POST', () => '/api/tickets/refresh', {}],
+  ] as const
+  test.each(writes)('of %s takes %i round trips', async (_, trips, method, pathOf, body) => {
+    const estate = await anEstate(2)
+    const { tenant, sims } = estate
+    const path = pathOf(estate)
+    const sent = await ownStatementsIn(async () => {
+      const ask = tenant[path.startsWith('/api') ? 'ask' : 'inside']
+      const { status } = await ask(method, path, method === 'POST' ? { simId: sims[1] } : body)
+      expect(status).toBeLessThan(300)
+    })
+    expect(sent.filter(({ text }) => !text.includes(AHEAD_MARK))).toHaveLength(trips)
   })
 })
 
