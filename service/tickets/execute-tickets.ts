@@ -118,17 +118,24 @@ export async function executeTickets(
       outstanding.add(asking)
     }
   }
+  /** The last look for due SIMs: whether it found fewer than it asked for, and when it was, by `performance.now`. */
+  let last = { foundAll: false, at: 0 }
   for (let batches = 0; ; ) {
-    const room = batches < MOST_BATCHES ? BATCH - outstanding.size - held : 0
     const ends = answered.splice(0)
+    // Other SIMs are not due yet, and those whose tickets end are locked for that.
+    const mayBeMore = ends.length === 0 || !last.foundAll || performance.now() - last.at > LOOK_AGAIN_MS
+    const room = mayBeMore && batches < MOST_BATCHES ? BATCH - outstanding.size - held : 0
     // Before the next claim.
     await noteCredentials(work, ends)
     // The SIMs of those that end are locked, and left out: only when nothing is under way is there reason to wait.
     const query = { limit: room, wait: ends.length === 0 && outstanding.size === 0 }
     const claiming = room > 0 ? claimBatch(work, query) : null
     const claimed = await both(claiming, ends.length > 0 ? endBatch(work, ends) : null)
-    if (claimed !== null && claimed.found > 0) batches++
-    if (claimed !== null) start(claimed)
+    if (claimed !== null) {
+      last = { foundAll: claimed.found < room, at: performance.now() }
+      if (claimed.found > 0) batches++
+      start(claimed)
+    }
     if (outstanding.size > 0) await someAnswers(outstanding, answered)
     else if (ends.length === 0 && answered.length === 0 && (claimed === null || claimed.found === 0)) break
     if (batches === MOST_BATCHES && outstanding.size === 0 && answered.length === 0) {
@@ -224,15 +231,16 @@ async function claimAll(work: Work, query: ClaimQuery): Promise<TicketClaim> {
 async function claimTickets(tx: TenantTx, query: ClaimQuery, work: Work): Promise<TicketClaim> {
   const { options, credential } = work
   const { isProbe = false } = query
+  const simIds = await lockDueSims(tx, query)
+  if (simIds.length === 0) return NOTHING
   const refusals = await readCarrierRefusals(tx)
   const refusal = refusals.get(credential)
   work.hasOthers = [...refusals].some(([other, one]) => other !== credential && isRefused(one))
   if (!isProbe && refusal !== undefined && isRefused(refusal)) {
     return { ...NOTHING, mayProbe: refusal.probeAt <= tx.now }
   }
-  const sims = await lockDueSims(tx, query)
-  if (sims.length === 0) return NOTHING
-  const simIds = sims.map(({ simId }) => simId)
+  // Not in the statement that locks, to read the rows that the locks protect.
+  const sims = await readSimStates(tx, simIds)
   const tickets = await oldestOpenTickets(tx, simIds)
   const without: number[] = []
   const later: { simId: number; at: Date }[] = []

@@ -3,10 +3,9 @@ import { type RawBuilder, sql } from 'kysely'
 import { TicketStatus } from '../../../domain/codes.ts'
 import type { MonthEndKind } from '../../../domain/month-end/month-end.ts'
 import type { Cause } from '../../../domain/tickets/ticket.ts'
-import { kept } from '../../../store/kept.ts'
+import { ahead, kept } from '../../../store/kept.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
-import { type LockedSim, readSimStates } from '../../sims/rows/sim-state.ts'
 import { columns, type TicketFailure, type TicketRecord } from './tickets.ts'
 
 /** The SIMs to look at: the longest due ones, or a given one. */
@@ -29,19 +28,20 @@ export async function dueSims(tx: TenantTx, query: Omit<DueQuery, 'wait'>): Prom
   return rows.map((row) => row.simId)
 }
 
-/** Locks the SIMs with the longest due tickets, by id. SIMs locked by others are left out. */
-export async function lockDueSims(tx: TenantTx, query: DueQuery): Promise<LockedSim[]> {
-  const lock = async (skip: boolean) =>
-    (
-      await sql<{ id: number }>`${kept}
-        select id from sims where id = any(array(${longestDue(tx, query)}))
-         order by id for update ${skip ? sql`skip locked` : sql``}`.execute(tx.q)
-    ).rows
-  const free = await lock(true)
-  const locked = free.length > 0 || !query.wait ? free : await lock(false)
-  // A separate statement, to read the rows protected by the locks.
-  const simIds = locked.map(({ id }) => id)
-  return readSimStates(tx, simIds)
+/** Locks the SIMs with the longest due tickets. SIMs locked by others are left out. @returns their ids, in order */
+export async function lockDueSims(tx: TenantTx, query: DueQuery): Promise<number[]> {
+  const lock = async (skip: boolean) => {
+    const { rows } = await sql<{ readonly isDue: boolean; readonly ids: number[] }>`${kept}
+      with due as materialized (${longestDue(tx, query)}), locked as materialized (
+        select id from sims where id = any(array(select "simId" from due)) order by id for update ${skip ? sql`skip locked` : sql``}
+      )
+      select exists (select from due) as "isDue", to_jsonb(array(select id from locked order by id)) as ids`.execute(
+      tx.q,
+    )
+    return rows[0] ?? { isDue: false, ids: [] }
+  }
+  const { isDue, ids } = await lock(true)
+  return isDue && ids.length === 0 && query.wait ? (await lock(false)).ids : ids
 }
 
 /** The oldest open ticket of each SIM, by SIM id. Call with the SIMs locked. */
@@ -66,7 +66,7 @@ export async function processingTickets(tx: TenantTx, ids: readonly string[]): P
 /** Starts attempts: the tickets are Processing, under a lease. After the lease another worker may take over. */
 export async function startAttempts(tx: TenantTx, tickets: readonly TicketRecord[], leaseUntil: Date): Promise<void> {
   if (tickets.length === 0) return
-  await sql`${kept}
+  await sql`${kept}${ahead}
     with started as (
       update tickets set status = ${TicketStatus.Processing}, attempts = attempts + 1, lease_until = ${leaseUntil}
        where id = any(${tickets.map(({ id }) => id)}::uuid[])

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { type TicketStatus, TicketType } from '../../../domain/codes.ts'
 import type { TicketRequest } from '../../../domain/tickets/decisions.ts'
 import type { Ticket } from '../../../domain/tickets/ticket.ts'
-import { kept } from '../../../store/kept.ts'
+import { anyOf, kept } from '../../../store/kept.ts'
 import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset-pages.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { mine, type PlatformTx, type Store, type TenantTx } from '../../../store/tenancy.ts'
@@ -88,27 +88,27 @@ export async function insertTickets(
   ticket: NewTicket,
 ): Promise<void> {
   if (each.length === 0) return
-  const { rows } = await sql<{ simId: number }>`${kept}
-    insert into tickets (id, sim_id, type, created_at, pool_id, tariff_id, unassign, tag, message, cause, effective_at,
-                         next_attempt_at, bulk_id, counts)
-    select id, sim_id, ${ticket.type}::smallint, ${tx.now}::timestamptz, pool_id, tariff_id,
-           ${ticket.unassign}::boolean, ${ticket.tag}, ${ticket.message}, ${JSON.stringify(ticket.cause)}::jsonb,
-           ${ticket.effectiveAt}::timestamptz, ${tx.now}, ${ticket.bulkId}::uuid,
-           ${ticket.cause.by === 'user' && ticket.bulkId === null}::boolean
-      from unnest(${each.map(({ id }) => id)}::uuid[], ${each.map(({ simId }) => simId)}::bigint[],
-                  ${each.map(({ poolId = ticket.poolId }) => poolId)}::integer[],
-                  ${each.map(({ tariffId = ticket.tariffId }) => tariffId)}::integer[])
-             with ordinality as t(id, sim_id, pool_id, tariff_id, n)
-     order by n
-    on conflict (id) do nothing
-    returning sim_id as "simId"`.execute(tx.q)
-  const simIds = rows.map(({ simId }) => simId)
-  if (simIds.length === 0) return
-  await sql`${kept}
+  const { rows } = await sql`${kept}
+    with written as (
+      insert into tickets (id, sim_id, type, created_at, pool_id, tariff_id, unassign, tag, message, cause, effective_at,
+                           next_attempt_at, bulk_id, counts)
+      select id, sim_id, ${ticket.type}::smallint, ${tx.now}::timestamptz, pool_id, tariff_id,
+             ${ticket.unassign}::boolean, ${ticket.tag}, ${ticket.message}, ${JSON.stringify(ticket.cause)}::jsonb,
+             ${ticket.effectiveAt}::timestamptz, ${tx.now}, ${ticket.bulkId}::uuid,
+             ${ticket.cause.by === 'user' && ticket.bulkId === null}::boolean
+        from unnest(${each.map(({ id }) => id)}::uuid[], ${each.map(({ simId }) => simId)}::bigint[],
+                    ${each.map(({ poolId = ticket.poolId }) => poolId)}::integer[],
+                    ${each.map(({ tariffId = ticket.tariffId }) => tariffId)}::integer[])
+               with ordinality as t(id, sim_id, pool_id, tariff_id, n)
+       order by n
+      on conflict (id) do nothing
+      returning sim_id
+    )
     insert into ticket_work as w (sim_id, due_at)
-    select sim_id, ${tx.now}::timestamptz from unnest(${simIds}::bigint[]) as t(sim_id) order by sim_id
-    on conflict (tenant_id, sim_id) do update set due_at = least(w.due_at, excluded.due_at)`.execute(tx.q)
-  tx.enqueue({ queue: 'tickets' })
+    select sim_id, ${tx.now}::timestamptz from written order by sim_id
+    on conflict (tenant_id, sim_id) do update set due_at = least(w.due_at, excluded.due_at)
+    returning 1`.execute(tx.q)
+  if (rows.length > 0) tx.enqueue({ queue: 'tickets' })
 }
 
 /** Which of these ids belong to tickets. */
@@ -131,7 +131,7 @@ export const openTickets = async (tx: TenantTx, simId: number): Promise<TicketRe
 export async function openTicketsOf(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, TicketRecord[]>> {
   const { rows } = await sql<TicketRecord>`${kept}
     select ${columns} from tickets
-     where sim_id = any(${[...simIds]}::bigint[]) and status in ${OPEN_STATUSES} order by sim_id, seq`.execute(tx.q)
+     where sim_id = ${anyOf(simIds)} and status in ${OPEN_STATUSES} order by sim_id, seq`.execute(tx.q)
   return Map.groupBy(rows, ({ simId }) => simId)
 }
 

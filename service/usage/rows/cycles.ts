@@ -5,7 +5,7 @@ import type { LogLevel } from '../../../domain/codes.ts'
 import { ServiceError } from '../../../domain/errors.ts'
 import { type Cycle, cycleAt, cycleOfKey, nextCycle } from '../../../domain/time/cycle.ts'
 import { kept } from '../../../store/kept.ts'
-import { inTenant, mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
+import { inTenant, mine, readOnly, type Store, type TenantTx } from '../../../store/tenancy.ts'
 import { openCycle, openSlice } from './open-cycle.ts'
 
 /** A tenant's settings for time and enforcement. */
@@ -165,7 +165,7 @@ export async function openInSlices(store: Store, tenantId: string, cycle: Cycle,
  * are open, this is one short transaction.
  */
 export async function openRunningCycle(store: Store, tenantId: string): Promise<Cycle> {
-  const { running, unopened } = await inTenant(store, tenantId, cyclesToOpen)
+  const { running, unopened } = await inTenant(readOnly(store), tenantId, cyclesToOpen)
   for (const cycle of unopened) await openInSlices(store, tenantId, cycle)
   return running
 }

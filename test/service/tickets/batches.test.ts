@@ -8,7 +8,9 @@ import type { Cause } from '../../../domain/tickets/ticket.ts'
 import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { type OpenTicketRequest, openTicket } from '../../../service/tickets/open-ticket.ts'
 import { tenantsWithTickets } from '../../../service/tickets/rows/tickets.ts'
+import { AHEAD_MARK } from '../../../store/kept.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
+import { ownStatementsIn } from '../../setup/count-statements.ts'
 import { aStore } from '../../setup/estate.ts'
 import { heldOpen } from '../../setup/lock-waits.ts'
 import { withOnlySim } from '../../setup/only-sim.ts'
@@ -122,6 +124,17 @@ describe('a batch', () => {
     await done
 
     expect(await unfinished(estate)).toEqual([])
+  })
+
+  test('of one ticket takes few round trips, with one more look for tickets', async () => {
+    const estate = await toActivate(1)
+    await execute(estate)
+    await open(estate, { simId: estate.sims[0] ?? 0, type: TicketType.Refresh })
+    const sent = await ownStatementsIn(() => execute(estate))
+
+    expect(await unfinished(estate)).toEqual([])
+    expect(sent.filter(({ text }) => !text.includes(AHEAD_MARK))).toHaveLength(10)
+    expect(sent.filter(({ text }) => text.includes('skip locked'))).toHaveLength(2)
   })
 
   test('is executed once by several workers at once', async () => {
