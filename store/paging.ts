@@ -4,6 +4,7 @@ import { type Cursor, cursorText, type Place, readCursor, type WalkedList } from
 import { ServiceError } from '../domain/errors.ts'
 import { digitsIn } from '../domain/identifiers.ts'
 import { offsetOf, type Page, type PageRequest, spanOf, toPage } from '../domain/page.ts'
+import { kept } from './kept.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
 export interface PagedSelect {
@@ -37,6 +38,26 @@ export async function readPage<Row>(
     rows: rows.flatMap(({ present, totalItems: _, ...row }) => (present === true ? [row] : [])),
     totalItems: rows[0]?.totalItems ?? 0,
   }
+}
+
+/**
+ * Reads the rows of a page and the size of the list in one statement, for a list found without counting rows. The
+ * statement is kept (kept.ts).
+ *
+ * @param rows select of the page, with an `id` that orders it
+ * @param total number of rows of the whole list
+ */
+export async function readFound<Row extends { readonly id: number }>(
+  tx: TenantTx,
+  rows: RawBuilder<unknown>,
+  total: RawBuilder<unknown>,
+): Promise<{ rows: Row[]; totalItems: number }> {
+  type Found = Row & { readonly totalItems: number }
+  const found = await sql<Found | { readonly id: null; readonly totalItems: number }>`${kept}
+    select list."totalItems", page.*
+      from (select ${total} as "totalItems") list left join (${rows}) page on true order by page.id`.execute(tx.q)
+  const isFound = (row: (typeof found.rows)[number]): row is Found => row.id !== null
+  return { rows: found.rows.filter(isFound), totalItems: found.rows[0]?.totalItems ?? 0 }
 }
 
 /** A page, or the part of a list after a cursor, in the same envelope. */

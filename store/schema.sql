@@ -1709,20 +1709,6 @@ SELECT pc.tenant_id,
           WHERE (pc.summed_version <> pc.usage_version)) s);
 grant select on pool_figures to simherd_tenant;
 
-create view sim_seen with (security_invoker=true) as
-SELECT s.tenant_id,
-    s.id AS sim_id,
-    g.last_seen_at,
-        CASE
-            WHEN (g.imei_seen_at IS NULL) THEN s.imei
-            ELSE g.imei
-        END AS imei,
-    g.imei_seen_at,
-    COALESCE(g.previous_imei, ''::text) AS previous_imei
-   FROM (sims s
-     LEFT JOIN sim_sightings g ON (((g.tenant_id = s.tenant_id) AND (g.sim_id = s.id))));
-grant select on sim_seen to simherd_tenant;
-
 -- Functions
 
 CREATE OR REPLACE FUNCTION public.app_tenant()

@@ -1610,14 +1610,6 @@ select pc.tenant_id, pc.cycle_key, pc.pool_id, pc.usage_version, pc.bytes, pc.vo
 grant select on pool_figures to simherd_tenant;
 grant select on ledger_figures to simherd_tenant;
 
--- When a SIM was last seen, and in which device: the one it was imported with until a record names one.
-create view sim_seen with (security_invoker = true) as
-select s.tenant_id, s.id as sim_id, g.last_seen_at, case when g.imei_seen_at is null then s.imei else g.imei end as imei,
-       g.imei_seen_at, coalesce(g.previous_imei, '') as previous_imei
-  from sims s
-  left join sim_sightings g on g.tenant_id = s.tenant_id and g.sim_id = s.id;
-grant select on sim_seen to simherd_tenant;
-
 -- === Searches over SIMs that an index serves ===
 
 -- Under row-level security no index serves ilike, which is not leakproof. So a search is a function of a role that sees

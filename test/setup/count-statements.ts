@@ -11,10 +11,10 @@ export async function statementsIn(work: () => Promise<unknown>): Promise<SentSt
   const query = vi.spyOn(pg.Client.prototype, 'query')
   onTestFinished(() => query.mockRestore())
   await work()
-  const sent = query.mock.calls.map(([first, values]: readonly unknown[]) => ({
-    text: textOf(first),
-    values: Array.isArray(values) ? values : [],
-  }))
+  const sent = query.mock.calls.map(([first, given]: readonly unknown[]) => {
+    const values = typeof first === 'object' && first !== null && 'values' in first ? first.values : given
+    return { text: textOf(first), values: Array.isArray(values) ? values : [] }
+  })
   query.mockRestore()
   return sent
 }

@@ -2,16 +2,16 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { TariffType } from '../../../domain/codes.ts'
 import { ServiceError } from '../../../domain/errors.ts'
-import { pageRequest } from '../../../domain/page.ts'
+import { offsetOf, pageRequest } from '../../../domain/page.ts'
 import type { NewPool, Pool, PoolQuery } from '../../../domain/pools/pool.ts'
 import { daysUntilRenewal } from '../../../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../../../domain/units.ts'
 import type { Figures } from '../../../rules/fact-rows.ts'
 import { insertedId } from '../../../store/inserted-id.ts'
-import { ahead, anyOf, kept } from '../../../store/kept.ts'
+import { ahead, kept } from '../../../store/kept.ts'
 import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset-pages.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
-import { type Part, readPage, readPart } from '../../../store/paging.ts'
+import { type Part, readFound, readPart } from '../../../store/paging.ts'
 import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
 import { openCycleNow, runningCycle } from '../../usage/rows/cycles.ts'
 import { figuresOfPool, NO_FIGURES, unopenedPoolFigures } from '../../usage/rows/figures.ts'
@@ -53,27 +53,29 @@ const isOfOpenCycle = (row: ReadRow): row is PoolRow => row.endsAt !== null
 
 /** Reads the shown columns and figures of pools, by id. @param which condition on the alias `p`: at most a page */
 async function readRows(tx: TenantTx, which: RawBuilder<unknown>): Promise<ReadRow[]> {
-  const { rows } = await sql<ReadRow>`${kept}
-    with cycle as materialized (${openCycleNow(tx)}), p as materialized (
-      select * from pools p where ${which} and p.deleted_at is null
-    )
-    select ${columns}, (select ends_at from cycle) as "endsAt", f.*
-      from p
-      join tariffs t on t.id = p.tariff_id
-     cross join lateral ${figuresOfPool(sql`(select key from cycle)`, sql`p.id`)} f
-     order by p.id`.execute(tx.q)
+  const { rows } = await sql<ReadRow>`${kept} ${selectRows(tx, which)} order by p.id`.execute(tx.q)
   return rows
 }
 
-/** As {@link readRows}. Before the running cycle is open, the figures are those that opening it now would give. */
-async function readPools(tx: TenantTx, which: RawBuilder<unknown>): Promise<PoolRow[]> {
-  const rows = await readRows(tx, which)
+const selectRows = (tx: TenantTx, which: RawBuilder<unknown>) => sql`
+  with cycle as materialized (${openCycleNow(tx)}), p as materialized (
+    select * from pools p where ${which} and p.deleted_at is null
+  )
+  select ${columns}, (select ends_at from cycle) as "endsAt", f.*
+    from p
+    join tariffs t on t.id = p.tariff_id
+   cross join lateral ${figuresOfPool(sql`(select key from cycle)`, sql`p.id`)} f`
+
+/** Before the running cycle is open, gives pools the figures that opening it now would give. */
+async function withFigures(tx: TenantTx, rows: ReadRow[]): Promise<PoolRow[]> {
   if (rows.every(isOfOpenCycle)) return rows
   const cycle = await runningCycle(tx)
   const ids = rows.map(({ id }) => id)
   const figures = await unopenedPoolFigures(tx, cycle, ids)
   return rows.map((row) => ({ ...row, ...(figures.get(row.id) ?? NO_FIGURES), endsAt: new Date(cycle.endsAt) }))
 }
+
+const readPools = async (tx: TenantTx, which: RawBuilder<unknown>) => withFigures(tx, await readRows(tx, which))
 
 const toPool = (tx: TenantTx, row: PoolRow): Pool => ({
   id: row.id,
@@ -101,14 +103,14 @@ const toPool = (tx: TenantTx, row: PoolRow): Pool => ({
 })
 
 const ownPools = (tx: TenantTx) => sql`from pools p where p.tenant_id = ${tx.tenantId} and p.deleted_at is null`
-const withIds = (rows: readonly { readonly id: number }[]) => sql`p.id = ${anyOf(rows.map(({ id }) => id))}`
+const inList = (ids: RawBuilder<unknown>) => sql`p.id = any(array(${ids}))`
 
 /** The first pools after an id. */
-async function poolsAfter(tx: TenantTx, after: number, most: number): Promise<PoolRow[]> {
-  const { rows } = await sql<{ id: number }>`
-    select p.id ${ownPools(tx)} and p.id > ${after}::bigint order by p.id limit ${pageLimit(most)}`.execute(tx.q)
-  return readPools(tx, withIds(rows))
-}
+const poolsAfter = (tx: TenantTx, after: number, most: number): Promise<PoolRow[]> =>
+  readPools(
+    tx,
+    inList(sql`select p.id ${ownPools(tx)} and p.id > ${after}::bigint order by p.id limit ${pageLimit(most)}`),
+  )
 
 /**
  * Reads a page of the pools, by id, or the part after a cursor.
@@ -122,9 +124,10 @@ export function pageOfPools(tx: TenantTx, query: PoolQuery): Promise<Part<Pool>>
     { page, cursor: query.cursor },
     {
       page: async () => {
-        const ids = { columns: sql`p.id`, from: ownPools(tx), orderBy: sql`id` }
-        const { rows, totalItems } = await readPage<{ id: number }>(tx, ids, page)
-        return { rows: await readPools(tx, withIds(rows)), totalItems }
+        const ids = sql`select p.id ${ownPools(tx)} order by p.id limit ${page.pageSize} offset ${offsetOf(page)}`
+        const total = sql`(select count(*) ${ownPools(tx)})::integer`
+        const found = await readFound<ReadRow>(tx, selectRows(tx, inList(ids)), total)
+        return { ...found, rows: await withFigures(tx, found.rows) }
       },
       after: ({ id }, most) => poolsAfter(tx, id, most),
       placeOf: ({ id }) => ({ micros: 0, id }),

@@ -11,11 +11,12 @@ import type { Figures } from '../../../rules/fact-rows.ts'
 import { anyOf, kept } from '../../../store/kept.ts'
 import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset-pages.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
-import { type Part, readPage, readPart } from '../../../store/paging.ts'
+import { type Part, readFound, readPage, readPart } from '../../../store/paging.ts'
 import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
 import { type TariffRow, tariffsWithIds, toTariff } from '../../tariffs/rows/tariffs.ts'
 import { openCycleNow, runningCycle } from '../../usage/rows/cycles.ts'
 import { FIGURES, figuresOfSims, NO_FIGURES, unopenedSimFigures } from '../../usage/rows/figures.ts'
+import { SIM_IMEI } from '../../usage/rows/sightings.ts'
 import {
   type IdPage,
   isIndexed,
@@ -60,7 +61,7 @@ type ReadRow = Omit<SimRow, 'ownTariff' | 'poolTariff'> & {
   readonly tariffs: readonly TariffRow[] | null
 }
 
-const columns = sql`s.id, ${simColumns()}, s.imsi, s.msisdn, g.imei, s.version, s.updated_at as "updatedAt",
+const columns = sql`s.id, ${simColumns()}, s.imsi, s.msisdn, ${SIM_IMEI} as imei, s.version, s.updated_at as "updatedAt",
   s.provisioned_at as "provisionedAt", g.last_seen_at as "lastSeenAt", s.esim_qr_payload as "esimQrPayload",
   s.pending_pool_id as "pendingPoolId", s.pending_tariff_id as "pendingTariffId",
   s.pending_unassign as "pendingUnassign", s.pool_mode as "poolMode", s.pool_threshold_pct as "poolThresholdPct",
@@ -70,23 +71,26 @@ const columns = sql`s.id, ${simColumns()}, s.imsi, s.msisdn, g.imei, s.version, 
   s.pool_tariff_id as "poolTariffId", case when s.id = (select min(id) from s) then
     ${tariffsWithIds(sql`select tariff_id from s union select pool_tariff_id from s`)} end as tariffs`
 
-/** Reads the shown columns and figures of SIMs, by id. @param which condition on the alias `s`: at most a page */
-async function readRows(tx: TenantTx, which: RawBuilder<unknown>): Promise<SimRow[]> {
-  const { rows } = await sql<ReadRow>`${kept}
-    with cycle as materialized (${openCycleNow(tx)}), s as materialized (
-      select s.*, p.*
-        from sims s
-        left join lateral (
-          select tariff_id as pool_tariff_id, watchdog_mode as pool_mode, warning_threshold_pct as pool_threshold_pct,
-                 enable_burn_rate_alerts as pool_burn_rate_alerts
-            from pools where id = s.pool_id limit 1) p on true
-       where ${which}
-    ), ${figuresOfSims(sql`(select key from cycle)`, sql`s`)}
-    select ${columns}
-      from s
-      left join figures f on f.sim_id = s.id
-     cross join lateral (select * from sim_seen where tenant_id = s.tenant_id and sim_id = s.id limit 1) g
-     order by s.id`.execute(tx.q)
+/** Selects the shown columns and figures of SIMs. @param which condition on the alias `s`: at most a page */
+const selectRows = (tx: TenantTx, which: RawBuilder<unknown>) => sql`
+  with cycle as materialized (${openCycleNow(tx)}),
+  alone as materialized (select * from sims s where ${which}),
+  -- A full join is never a nested loop. Each pool has one of the SIMs.
+  s as materialized (
+    select alone.*, p.tariff_id as pool_tariff_id, p.watchdog_mode as pool_mode,
+           p.warning_threshold_pct as pool_threshold_pct, p.enable_burn_rate_alerts as pool_burn_rate_alerts
+      from alone
+      full join (
+        select p.* from (select distinct pool_id from alone) a
+         cross join lateral (select * from pools where id = a.pool_id limit 1) p) p on p.id = alone.pool_id
+  ), ${figuresOfSims(sql`(select key from cycle)`, sql`s`)}
+  select ${columns}
+    from s
+    left join figures f on f.sim_id = s.id
+    left join lateral (select * from sim_sightings where tenant_id = ${mine} and sim_id = s.id limit 1) g on true`
+
+/** Gives each row its tariffs. Before the running cycle is open, also the figures that opening it now would give. */
+async function complete(tx: TenantTx, rows: readonly ReadRow[]): Promise<SimRow[]> {
   const tariffs = new Map(
     rows[0]?.tariffs?.map((row) => [
       row.id,
@@ -94,19 +98,25 @@ async function readRows(tx: TenantTx, which: RawBuilder<unknown>): Promise<SimRo
     ]),
   )
   const tariffOf = (id: number | null) => (id === null ? null : (tariffs.get(id) ?? null))
-  return rows.map((row) => ({ ...row, ownTariff: tariffOf(row.tariffId), poolTariff: tariffOf(row.poolTariffId) }))
+  const isOpen = rows.every((row) => row.isOpen)
+  const ids = rows.map(({ id }) => id)
+  const unopened = isOpen ? undefined : await unopenedSimFigures(tx, await runningCycle(tx), ids)
+  return rows.map((row) => ({
+    ...row,
+    ...(unopened === undefined ? {} : (unopened.get(row.id) ?? NO_FIGURES)),
+    ownTariff: tariffOf(row.tariffId),
+    poolTariff: tariffOf(row.poolTariffId),
+  }))
+}
+
+/** Reads SIMs, by id. @param which as in {@link selectRows} */
+async function readSims(tx: TenantTx, which: RawBuilder<unknown>): Promise<SimRow[]> {
+  const { rows } = await sql<ReadRow>`${kept} ${selectRows(tx, which)} order by s.id`.execute(tx.q)
+  return complete(tx, rows)
 }
 
 const withIds = (ids: readonly number[]) => sql`s.id = ${anyOf(ids)}`
-
-/** As {@link readRows}. Before the running cycle is open, the figures are those that opening it now would give. */
-async function readSims(tx: TenantTx, which: RawBuilder<unknown>): Promise<SimRow[]> {
-  const rows = await readRows(tx, which)
-  if (rows.every(({ isOpen }) => isOpen)) return rows
-  const ids = rows.map(({ id }) => id)
-  const figures = await unopenedSimFigures(tx, await runningCycle(tx), ids)
-  return rows.map((row) => ({ ...row, ...(figures.get(row.id) ?? NO_FIGURES) }))
-}
+const inList = (ids: RawBuilder<unknown>) => sql`s.id = any(array(${ids}))`
 
 /** The watchdog settings in force: the SIM's own, or else its pool's. In the order of the specification, section 2.4. */
 function settingsOf({ poolId, poolTariff, poolMode, poolThresholdPct, poolBurnRateAlerts, ...own }: SimRow) {
@@ -169,7 +179,13 @@ export function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Part<StoredSi
     { page, cursor: query.cursor },
     {
       page: async () => {
-        const { ids, totalItems } = (await idsOfPage(tx, query, page)) ?? (await countedPage(tx, query, page))
+        const known = pageWithoutCounting(tx, query, page)
+        if (known !== undefined) {
+          const { rows, totalItems } = await readFound<ReadRow>(tx, selectRows(tx, inList(known.ids)), known.total)
+          return { rows: await complete(tx, rows), totalItems }
+        }
+        const found = isIndexed(query) ? await pageOfFound(tx, query, page) : undefined
+        const { ids, totalItems } = found ?? (await countedPage(tx, query, page))
         return { rows: await readSims(tx, withIds(ids)), totalItems }
       },
       after: ({ id }, most, hits) => simsAfterId(tx, query, { after: id, most, hits }),
@@ -187,22 +203,26 @@ async function countedPage(tx: TenantTx, query: SimQuery, page: PageRequest): Pr
 }
 
 /** The first SIMs after an id that a filter lets through. */
-async function simsAfterId(tx: TenantTx, filter: SimFilter, next: NextSims): Promise<SimRow[]> {
-  const { rows } = await sql<{ id: number }>`
-    select s.id from sims s where ${simsAfter(tx, filter, next)} order by s.id limit ${pageLimit(next.most)}`.execute(
-    tx.q,
-  )
-  return readSims(tx, withIds(rows.map(({ id }) => id)))
+function simsAfterId(tx: TenantTx, filter: SimFilter, next: NextSims): Promise<SimRow[]> {
+  const ids = sql`select s.id from sims s where ${simsAfter(tx, filter, next)} order by s.id limit ${pageLimit(next.most)}`
+  return readSims(tx, inList(ids))
 }
 
-/** Finds a page without reading the whole list; undefined if the filter requires reading it. */
-async function idsOfPage(tx: TenantTx, filter: SimFilter, page: PageRequest): Promise<IdPage | undefined> {
-  if (isIndexed(filter)) return pageOfFound(tx, filter, page)
+/** A page of a list whose size is known without counting. */
+interface KnownPage {
+  /** Selects the ids of the page. */
+  readonly ids: RawBuilder<unknown>
+  /** Size of the list. */
+  readonly total: RawBuilder<unknown>
+}
+
+/** Selects a page without reading the whole list; undefined if the filter requires a search or a count. */
+function pageWithoutCounting(tx: TenantTx, filter: SimFilter, page: PageRequest): KnownPage | undefined {
   const { status, poolId, search } = filter
   if (search != null) return undefined
   if (poolId == null) return pageByBlocks(tx, status ?? undefined, page)
   // A pool has no Unprovisioned SIM, and keeps no count of them.
-  return status === SimStatus.Unprovisioned ? undefined : pageOfPool(tx, poolId, status ?? undefined, page)
+  return status === SimStatus.Unprovisioned ? undefined : pageOfPool(poolId, status ?? undefined, page)
 }
 
 /** Reads all SIMs, by id, page by page. */
@@ -224,11 +244,11 @@ export async function readSim(
 /** Reads all SIMs of a pool, by id, page by page. A page has the SIMs and the figures of its own moment. */
 export const listPoolSims = (store: Store, tenantId: string, poolId: number): AsyncGenerator<SimSummary[]> =>
   keysetPages(store, tenantId, async (tx, after: number | null) => {
-    const { rows } = await sql<{ id: number }>`
+    const ids = sql`
       select id from sims where pool_id = ${poolId}::bigint and id > ${after ?? 0}
-       order by id limit ${pageLimit(KEYSET_PAGE)}`.execute(tx.q)
-    const ids = rows.map(({ id }) => id)
-    return { items: (await readSims(tx, withIds(ids))).map(toSummary), next: placeAfter(ids, (id) => id) }
+       order by id limit ${pageLimit(KEYSET_PAGE)}`
+    const rows = await readSims(tx, inList(ids))
+    return { items: rows.map(toSummary), next: placeAfter(rows, ({ id }) => id) }
   })
 
 /** Reads SIMs in this order. Unknown ones are left out. */
@@ -248,38 +268,31 @@ const toSummary = (row: SimRow): SimSummary => ({
 
 // Pages of SIMs, found from `sim_blocks` or the pool's row, without counting SIMs.
 
-const one = async (tx: TenantTx, statement: RawBuilder<IdPage>): Promise<IdPage> =>
-  (await statement.execute(tx.q)).rows[0] ?? { ids: [], totalItems: 0 }
-
 /**
- * Reads a page of all SIMs, or of those of a status, by id. The counts of the blocks give the block in which the page
+ * Selects a page of all SIMs, or of those of a status, by id. The counts of the blocks give the block in which the page
  * begins: of the SIMs before the page only those of that block are read.
  */
-function pageByBlocks(tx: TenantTx, status: SimStatus | undefined, page: PageRequest): Promise<IdPage> {
+function pageByBlocks(tx: TenantTx, status: SimStatus | undefined, page: PageRequest): KnownPage {
   const offset = offsetOf(page)
   const ofStatus = status === undefined ? sql`` : sql`and status = ${status}`
-  return one(
-    tx,
-    sql<IdPage>`${kept}
-      with placed as (
-        select block, sum(sims) as sims, sum(sum(sims)) over (order by block) - sum(sims) as before
-          from sim_blocks where tenant_id = ${mine} ${ofStatus} group by block
-      ), start as materialized (
-        select block << 12 as first_id, before from placed where before <= ${offset} and before + sims > ${offset}
-      ), page as (
-        select s.id from start, lateral (
-          select id from sims where tenant_id = ${tx.tenantId} and id >= start.first_id ${ofStatus}
-           order by id limit ${page.pageSize} offset ${offset} - start.before) s
-      )
-      select (select coalesce(sum(sims), 0) from placed)::integer as "totalItems",
-             to_jsonb(array(select id from page order by id)) as ids`,
-  )
+  const blocks = sql`from sim_blocks where tenant_id = ${mine} ${ofStatus}`
+  const ids = sql`
+    select s.id
+      from (select block << 12 as first_id, before
+              from (select block, sum(sims) as sims, sum(sum(sims)) over (order by block) - sum(sims) as before
+                      ${blocks} group by block) placed
+             where before <= ${offset} and before + sims > ${offset} offset 0) start
+     cross join lateral (
+       select id from sims where tenant_id = ${tx.tenantId} and id >= start.first_id ${ofStatus}
+        order by id limit ${page.pageSize} offset ${offset} - start.before) s`
+  return { ids, total: sql`(select coalesce(sum(sims), 0) ${blocks})::integer` }
 }
 
 /**
- * A page of the SIMs in a pool, by id: all of them, or the Active or Suspended ones. The pool's row has their number.
+ * Selects a page of the SIMs in a pool, by id: all of them, or the Active or Suspended ones. The pool's row has their
+ * number.
  */
-function pageOfPool(tx: TenantTx, poolId: number, status: SimStatus | undefined, page: PageRequest): Promise<IdPage> {
+function pageOfPool(poolId: number, status: SimStatus | undefined, page: PageRequest): KnownPage {
   const count =
     status === undefined
       ? sql`total_sim_count`
@@ -287,13 +300,8 @@ function pageOfPool(tx: TenantTx, poolId: number, status: SimStatus | undefined,
         ? sql`active_sim_count`
         : sql`total_sim_count - active_sim_count`
   const ofStatus = status === undefined ? sql`` : sql`and status = ${status}`
-  return one(
-    tx,
-    sql<IdPage>`${kept}
-      select coalesce((select ${count} from pools where id = ${poolId}::bigint), 0)
-               as "totalItems",
-             to_jsonb(array(select id from sims
-                             where pool_id = ${poolId}::bigint ${ofStatus}
-                             order by id limit ${page.pageSize} offset ${offsetOf(page)})) as ids`,
-  )
+  const ids = sql`
+    select id from sims where pool_id = ${poolId}::bigint ${ofStatus}
+     order by id limit ${page.pageSize} offset ${offsetOf(page)}`
+  return { ids, total: sql`coalesce((select ${count} from pools where id = ${poolId}::bigint), 0)` }
 }

@@ -9,6 +9,7 @@ import { noteChanged } from '../../../store/changed.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { excessOf, isOfKind, remainingOf, rowTerms, summedAfter } from './pool-totals.ts'
 import { restating } from './restatements.ts'
+import { SIM_IMEI } from './sightings.ts'
 import type { PlacedRecord } from './stage.ts'
 
 /**
@@ -169,7 +170,11 @@ export async function noteSightings(tx: TenantTx, isNamed: boolean): Promise<voi
       select d.sim_id, d.imei, d.at, d.several, s.imei as known, s.imei_seen_at as known_at, s.previous_imei
         from (select sim_id, ${newest('imei')} as imei, max(at) as at, min(imei) <> max(imei) as several
                 from usage_stage where imei is not null group by sim_id) d
-       cross join lateral (select * from sim_seen where tenant_id = ${mine} and sim_id = d.sim_id limit 1) s
+       cross join lateral (
+         select ${SIM_IMEI} as imei, g.imei_seen_at, coalesce(g.previous_imei, '') as previous_imei
+           from sims s
+           left join sim_sightings g on g.tenant_id = s.tenant_id and g.sim_id = s.id
+          where s.tenant_id = ${mine} and s.id = d.sim_id limit 1) s
        where s.imei_seen_at is null or d.at > s.imei_seen_at
     ), named as (
       select u.sim_id, u.imei, u.at, lag(u.imei, 1, l.known) over w as before, row_number() over w as place

@@ -22,6 +22,7 @@ import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { settingsColumns } from '../../pools/rows/pools.ts'
 import { simColumns } from '../../sims/rows/sims.ts'
 import { figuresOfPool } from '../../usage/rows/figures.ts'
+import { SIM_IMEI } from '../../usage/rows/sightings.ts'
 
 export const NO_USAGE: SimWindowSums = {
   shortBytes: 0,
@@ -128,9 +129,9 @@ function seatIn({ cycle, isEnded }: Pick<Moment, 'cycle' | 'isEnded'>) {
   return { seat: sql`m`, join }
 }
 
-/** Columns about the sighting `g` of the SIM `s`, as in the view sim_seen: a join with it would join all SIMs. */
+/** Columns about the sighting `g` of the SIM `s`. */
 export const SEEN = {
-  imei: sql`case when g.imei_seen_at is null then s.imei else g.imei end`,
+  imei: SIM_IMEI,
   deviceChanges: sql`coalesce(g.device_changes, 0)`,
   deviceChangedAt: sql`g.device_changed_at`,
   lastSeenAt: sql`g.last_seen_at`,
@@ -255,7 +256,7 @@ export async function scanPools(
              count(*) filter (where s.status = ${SimStatus.Active} and s.status_since < ${silentBefore}
                                 and (g.last_seen_at is null or g.last_seen_at < ${silentBefore}))::integer as silent_sims
         from sims s
-       cross join lateral (select * from sim_seen where tenant_id = s.tenant_id and sim_id = s.id limit 1) g
+        left join lateral (select last_seen_at from sim_sightings where tenant_id = ${mine} and sim_id = s.id limit 1) g on true
        where s.pool_id = any(${[...ids]}::integer[]) group by s.pool_id
     )
     select p.id, coalesce(u.over_sims, 0) as "overSimCount", coalesce(seen.silent_sims, 0) as "silentSimCount",

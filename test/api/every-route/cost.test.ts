@@ -58,11 +58,11 @@ describe('a read', () => {
   // (test/store/round-trips.test.ts).
   const reads = [
     ['a SIM', 1, ({ sims }: Estate) => `/api/sims/${sims[0]}`],
-    ['SIMs', 2, () => '/api/sims?pageSize=100'],
+    ['SIMs', 1, () => '/api/sims?pageSize=100'],
     ['SIMs with a text', 2, () => '/api/sims?pageSize=100&search=89999'],
-    ['the SIMs of a pool', 3, ({ pools }: Estate) => `/api/pools/${pools[0]}/sims`],
+    ['the SIMs of a pool', 2, ({ pools }: Estate) => `/api/pools/${pools[0]}/sims`],
     ['a pool', 1, ({ pools }: Estate) => `/api/pools/${pools[0]}`],
-    ['pools', 2, () => '/api/pools?pageSize=100'],
+    ['pools', 1, () => '/api/pools?pageSize=100'],
     ['tickets', 1, () => '/api/tickets'],
     ['a page of tickets', 1, () => '/internal/tickets'],
     ['log entries', 1, () => '/api/watchdog/logs'],

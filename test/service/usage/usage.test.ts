@@ -230,7 +230,7 @@ describe('the device of a SIM', () => {
     await harness.record([seen(15, OLD), seen(5)])
 
     const device = sql`
-      select imei, previous_imei as previous, last_seen_at as "seenAt" from sim_seen where sim_id = ${simId}`
+      select imei, previous_imei as previous, last_seen_at as "seenAt" from sim_sightings where sim_id = ${simId}`
     const seenAt = new Date(store.now - 5 * MINUTE)
     expect(await harness.rows(device)).toEqual([{ imei: NEW, previous: OLD, seenAt }])
   })
