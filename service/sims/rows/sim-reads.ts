@@ -67,7 +67,7 @@ const columns = sql`s.id, ${simColumns()}, s.imsi, s.msisdn, ${SIM_IMEI} as imei
   s.pending_unassign as "pendingUnassign", s.pool_mode as "poolMode", s.pool_threshold_pct as "poolThresholdPct",
   s.pool_burn_rate_alerts as "poolBurnRateAlerts", (select key from cycle) is not null as "isOpen",
   ${sql.join(FIGURES.map((figure) => sql`coalesce(f.${sql.ref(figure)}, 0) as ${sql.ref(figure)}`))},
-  (select count(*) from tickets where sim_id = s.id and status in ${OPEN_STATUSES})::integer as "openTickets",
+  coalesce(o.tickets, 0) as "openTickets",
   s.pool_tariff_id as "poolTariffId", case when s.id = (select min(id) from s) then
     ${tariffsWithIds(sql`select tariff_id from s union select pool_tariff_id from s`)} end as tariffs`
 
@@ -83,9 +83,14 @@ const selectRows = (tx: TenantTx, which: RawBuilder<unknown>) => sql`
       full join (
         select p.* from (select distinct pool_id from alone) a
          cross join lateral (select * from pools where id = a.pool_id limit 1) p) p on p.id = alone.pool_id
+  ),
+  opened as materialized (
+    select sim_id, count(*)::integer as tickets from tickets
+     where sim_id = any(array(select id from alone)) and status in ${OPEN_STATUSES} group by sim_id
   ), ${figuresOfSims(sql`(select key from cycle)`, sql`s`)}
   select ${columns}
     from s
+    left join opened o on o.sim_id = s.id
     left join figures f on f.sim_id = s.id
     left join lateral (select * from sim_sightings where tenant_id = ${mine} and sim_id = s.id limit 1) g on true`
 
