@@ -26,7 +26,7 @@ export const AHEAD_MARK = '/* ahead */'
 
 /**
  * A statement with it gives no rows, and is not waited for. Its error is that of the next statement, or of the commit
- * (store/keeping-client.ts). For locks and writes whose errors the caller does not handle.
+ * (store/keeping-client.ts). For locks and writes, unless the caller handles their errors.
  */
 export const ahead = sql.raw(AHEAD_MARK)
 
