@@ -2,6 +2,7 @@
 import { Socket } from 'node:net'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Job } from '../../domain/jobs.ts'
 import { connect } from '../../store/connect.ts'
 import { copyOf } from '../../store/copy.ts'
 import { ahead } from '../../store/kept.ts'
@@ -95,6 +96,22 @@ describe('a transaction', () => {
       return ids
     }
     expect(await inTenant(readOnly(one), tenantId, read)).toEqual([{ id: simId }])
+  })
+
+  test('that fails at its commit enqueues no job', async () => {
+    const { tenantId } = await aTenantOfOne()
+    const jobs: Job[] = []
+    const enqueueing = { ...store, enqueue: (some: readonly Job[]) => void jobs.push(...some) }
+    const toEnqueue = async (tx: TenantTx, last: (tx: TenantTx) => Promise<unknown>) => {
+      tx.enqueue({ queue: 'tickets' })
+      await last(tx)
+    }
+    expect(await errorOf(inTenant(enqueueing, tenantId, (tx) => toEnqueue(tx, failAhead)))).toMatchObject({
+      code: '22012',
+    })
+    expect(jobs).toEqual([])
+    await inTenant(enqueueing, tenantId, (tx) => toEnqueue(tx, ask))
+    expect(jobs).toEqual([{ queue: 'tickets', tenantId }])
   })
 
   test('without a statement leaves nothing either', async () => {
