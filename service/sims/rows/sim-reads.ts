@@ -16,7 +16,7 @@ import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
 import { type TariffRow, tariffsWithIds, toTariff } from '../../tariffs/rows/tariffs.ts'
 import { openCycleNow, runningCycle } from '../../usage/rows/cycles.ts'
 import { FIGURES, figuresOfSims, NO_FIGURES, unopenedSimFigures } from '../../usage/rows/figures.ts'
-import { SIM_IMEI } from '../../usage/rows/sightings.ts'
+import { SIGHTING, SIM_IMEI } from '../../usage/rows/sightings.ts'
 import {
   type IdPage,
   isIndexed,
@@ -91,8 +91,7 @@ const selectRows = (tx: TenantTx, which: RawBuilder<unknown>) => sql`
   select ${columns}
     from s
     left join opened o on o.sim_id = s.id
-    left join figures f on f.sim_id = s.id
-    left join lateral (select * from sim_sightings where tenant_id = ${mine} and sim_id = s.id limit 1) g on true`
+    left join figures f on f.sim_id = s.id ${SIGHTING}`
 
 /** Gives each row its tariffs. Before the running cycle is open, also the figures that opening it now would give. */
 async function complete(tx: TenantTx, rows: readonly ReadRow[]): Promise<SimRow[]> {

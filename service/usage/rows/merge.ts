@@ -9,7 +9,7 @@ import { noteChanged } from '../../../store/changed.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { excessOf, isOfKind, remainingOf, rowTerms, summedAfter } from './pool-totals.ts'
 import { restating } from './restatements.ts'
-import { SIM_IMEI } from './sightings.ts'
+import { SIGHTING, SIM_IMEI } from './sightings.ts'
 import type { PlacedRecord } from './stage.ts'
 
 /**
@@ -172,8 +172,7 @@ export async function noteSightings(tx: TenantTx, isNamed: boolean): Promise<voi
                 from usage_stage where imei is not null group by sim_id) d
        cross join lateral (
          select ${SIM_IMEI} as imei, g.imei_seen_at, coalesce(g.previous_imei, '') as previous_imei
-           from sims s
-           left join sim_sightings g on g.tenant_id = s.tenant_id and g.sim_id = s.id
+           from sims s ${SIGHTING}
           where s.tenant_id = ${mine} and s.id = d.sim_id limit 1) s
        where s.imei_seen_at is null or d.at > s.imei_seen_at
     ), named as (

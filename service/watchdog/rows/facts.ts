@@ -22,7 +22,7 @@ import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { settingsColumns } from '../../pools/rows/pools.ts'
 import { simColumns } from '../../sims/rows/sims.ts'
 import { figuresOfPool } from '../../usage/rows/figures.ts'
-import { SIM_IMEI } from '../../usage/rows/sightings.ts'
+import { SIGHTING, SIM_IMEI } from '../../usage/rows/sightings.ts'
 
 export const NO_USAGE: SimWindowSums = {
   shortBytes: 0,
@@ -112,10 +112,6 @@ const among = ({ tenantId }: TenantTx, alias: 's' | 'p', of: Among): RawBuilder<
     ? sql`${id} = any(${[...of.ids]}::bigint[])`
     : sql`${tenant} = ${tenantId} and ${id} >= ${of.fromId} and (${of.toId}::bigint is null or ${id} < ${of.toId})`
 }
-
-/** Joins the sighting of the SIM `s`, if there is one. */
-const SIGHTING = sql`
-  left join lateral (select * from sim_sightings where tenant_id = s.tenant_id and sim_id = s.id limit 1) g on true`
 
 /** Source of the pool and the own tariff of the SIM `s`: in an ended cycle its last seat there. */
 function seatIn({ cycle, isEnded }: Pick<Moment, 'cycle' | 'isEnded'>) {
@@ -255,8 +251,7 @@ export async function scanPools(
       select s.pool_id, max(g.last_seen_at) as last_seen_at,
              count(*) filter (where s.status = ${SimStatus.Active} and s.status_since < ${silentBefore}
                                 and (g.last_seen_at is null or g.last_seen_at < ${silentBefore}))::integer as silent_sims
-        from sims s
-        left join lateral (select last_seen_at from sim_sightings where tenant_id = ${mine} and sim_id = s.id limit 1) g on true
+        from sims s ${SIGHTING}
        where s.pool_id = any(${[...ids]}::integer[]) group by s.pool_id
     )
     select p.id, coalesce(u.over_sims, 0) as "overSimCount", coalesce(seen.silent_sims, 0) as "silentSimCount",
