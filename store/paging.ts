@@ -41,8 +41,7 @@ export async function readPage<Row>(
 }
 
 /**
- * Reads the rows of a page and the size of the list in one statement, for a list found without counting rows. The
- * statement is kept (kept.ts).
+ * Reads the rows of a page and the size of the list in one kept statement (kept.ts).
  *
  * @param rows select of the page, with an `id` that orders it
  * @param total number of rows of the whole list

@@ -51,12 +51,7 @@ type ReadRow = Omit<PoolRow, 'endsAt'> & { readonly endsAt: Date | null }
 
 const isOfOpenCycle = (row: ReadRow): row is PoolRow => row.endsAt !== null
 
-/** Reads the shown columns and figures of pools, by id. @param which condition on the alias `p`: at most a page */
-async function readRows(tx: TenantTx, which: RawBuilder<unknown>): Promise<ReadRow[]> {
-  const { rows } = await sql<ReadRow>`${kept} ${selectRows(tx, which)} order by p.id`.execute(tx.q)
-  return rows
-}
-
+/** Selects the shown columns and figures of pools. @param which condition on the alias `p`: at most a page */
 const selectRows = (tx: TenantTx, which: RawBuilder<unknown>) => sql`
   with cycle as materialized (${openCycleNow(tx)}), p as materialized (
     select * from pools p where ${which} and p.deleted_at is null
@@ -75,7 +70,11 @@ async function withFigures(tx: TenantTx, rows: ReadRow[]): Promise<PoolRow[]> {
   return rows.map((row) => ({ ...row, ...(figures.get(row.id) ?? NO_FIGURES), endsAt: new Date(cycle.endsAt) }))
 }
 
-const readPools = async (tx: TenantTx, which: RawBuilder<unknown>) => withFigures(tx, await readRows(tx, which))
+/** Reads pools, by id. @param which as in {@link selectRows} */
+async function readPools(tx: TenantTx, which: RawBuilder<unknown>): Promise<PoolRow[]> {
+  const { rows } = await sql<ReadRow>`${kept} ${selectRows(tx, which)} order by p.id`.execute(tx.q)
+  return withFigures(tx, rows)
+}
 
 const toPool = (tx: TenantTx, row: PoolRow): Pool => ({
   id: row.id,
