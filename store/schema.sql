@@ -314,6 +314,7 @@ create table deliveries (
   resends text,
   address_id integer,
   copy_of text,
+  repeats text generated always as (COALESCE(resends, copy_of)) stored,
   constraint deliveries_pkey PRIMARY KEY (id),
   constraint deliveries_mail_id_key UNIQUE (mail_id),
   constraint deliveries_tenant_id_event_id_fkey FOREIGN KEY (tenant_id, event_id) REFERENCES webhook_events(tenant_id, id) ON DELETE CASCADE,
@@ -325,11 +326,11 @@ CASE
     ELSE ((event_id IS NOT NULL) AND (num_nonnulls(mail_id, recipient, kind) = 0))
 END)
 );
-CREATE INDEX deliveries_again ON public.deliveries USING btree (COALESCE(resends, copy_of)) WHERE (COALESCE(resends, copy_of) IS NOT NULL);
 CREATE INDEX deliveries_due ON public.deliveries USING btree (tenant_id, webhook_id, next_attempt_at) WHERE ((status = 'pending'::text) AND (webhook_id IS NOT NULL));
 CREATE INDEX deliveries_event ON public.deliveries USING btree (tenant_id, event_id) WHERE (event_id IS NOT NULL);
 CREATE INDEX deliveries_mails ON public.deliveries USING btree (tenant_id, created_at DESC) WHERE (mail_id IS NOT NULL);
 CREATE INDEX deliveries_mails_due ON public.deliveries USING btree (tenant_id, created_at) WHERE ((status = 'pending'::text) AND (mail_id IS NOT NULL));
+CREATE INDEX deliveries_repeats ON public.deliveries USING btree (repeats) WHERE (repeats IS NOT NULL);
 CREATE INDEX deliveries_webhook ON public.deliveries USING btree (tenant_id, webhook_id, id DESC) WHERE (webhook_id IS NOT NULL);
 alter table deliveries enable row level security;
 alter table deliveries force row level security;

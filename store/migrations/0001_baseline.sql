@@ -1436,6 +1436,7 @@ create table deliveries (
   address_id integer,                                       -- of addresses; null: the tenant's billing address. No
                                                             -- reference: it may be removed
   copy_of text,                                             -- the mail that this one is a copy of
+  repeats text generated always as (coalesce(resends, copy_of)) stored,
   constraint deliveries_whole check (
     case when webhook_id is null then event_id is null and num_nulls(mail_id, recipient, kind) = 0
          else event_id is not null and num_nonnulls(mail_id, recipient, kind) = 0 end),
@@ -1444,7 +1445,7 @@ create table deliveries (
   constraint deliveries_tenant_id_webhook_id_fkey foreign key (tenant_id, webhook_id)
     references webhooks (tenant_id, id) on delete cascade
 );
-create index deliveries_again on deliveries ((coalesce(resends, copy_of))) where coalesce(resends, copy_of) is not null;
+create index deliveries_repeats on deliveries (repeats) where repeats is not null;
 create index deliveries_due on deliveries (tenant_id, webhook_id, next_attempt_at)
   where status = 'pending' and webhook_id is not null;
 create index deliveries_event on deliveries (tenant_id, event_id) where event_id is not null;

@@ -30,7 +30,7 @@ const columnsWith = (
 /** Mails that send a mail again, or copy it, the newest first. */
 const repeated = (by: 'resends' | 'copy_of') => sql`
   array(select r.mail_id from deliveries r
-         where coalesce(r.resends, r.copy_of) = m.mail_id and r.${sql.ref(by)} is not null order by r.id desc limit ${MOST})`
+         where r.repeats = m.mail_id and r.${sql.ref(by)} is not null order by r.id desc limit ${MOST})`
 
 type DetailRow = MailRow & Pick<MailDetail, 'resends' | 'resentAs' | 'copyOf' | 'copies' | 'body'>
 
@@ -57,9 +57,9 @@ export async function findMail(tx: TenantTx, id: string): Promise<MailDetail | u
 async function subjectsOf(tx: TenantTx, id: string): Promise<MailSubject[]> {
   const { rows } = await sql<MailSubject>`
     with recursive origin as (
-      select mail_id, coalesce(resends, copy_of) as repeats from deliveries where mail_id = ${id}
+      select mail_id, repeats from deliveries where mail_id = ${id}
       union
-      select d.mail_id, coalesce(d.resends, d.copy_of) from origin o join deliveries d on d.mail_id = o.repeats
+      select d.mail_id, d.repeats from origin o join deliveries d on d.mail_id = o.repeats
     ), told as (
       select body #>> '{rule,name}' as rule, split_part(subject, '/', 1) as kind, split_part(subject, '/', 2) as about,
              max(body #>> '{subject,label}') as label, min(id) as first
@@ -108,7 +108,7 @@ function sourceOf({ simId, poolId }: MailQuery, keys: readonly string[] | undefi
        where tenant_id = ${mine} and mail_id is not null and ${sql.join(chosen, sql` and `)}
       union
       select r.mail_id from told cross join lateral (
-        select mail_id from deliveries where coalesce(resends, copy_of) = told.mail_id offset 0) r
+        select mail_id from deliveries where repeats = told.mail_id offset 0) r
     )
     select d.* from told cross join lateral (select * from deliveries where mail_id = told.mail_id offset 0) d)`
 }
