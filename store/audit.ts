@@ -7,6 +7,7 @@ import { type Page, pageRequest, toPage } from '../domain/page.ts'
 import type { AuditEntry, AuditQuery, AuditSubject } from '../domain/tenants/audit.ts'
 import { ahead, kept } from './kept.ts'
 import { keyName } from './key-name.ts'
+import { mineByKey } from './keyset-pages.ts'
 import { readPage, within } from './paging.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
@@ -74,7 +75,7 @@ export async function pageOfAudit(tx: TenantTx | PlatformTx, query: AuditQuery):
   const page = pageRequest(query)
   const equal = (column: RawBuilder<unknown>, value: string | undefined) =>
     value === undefined ? sql`` : sql`and ${column} = ${value}`
-  const owner = 'tenantId' in tx ? sql`tenant_id = ${tx.tenantId}` : sql`tenant_id is null`
+  const owner = 'tenantId' in tx ? mineByKey('audit_log.id') : sql`tenant_id is null`
   const { rows, totalItems } = await readPage<AuditRow>(
     tx,
     {
@@ -86,6 +87,7 @@ export async function pageOfAudit(tx: TenantTx | PlatformTx, query: AuditQuery):
              ${equal(sql`actor`, query.actor)} ${equal(sql`key_id`, query.keyId)} ${equal(sql`request_id`, query.requestId)}
              ${equal(sql`workflow_id`, query.workflowId)} ${equal(sql`action`, query.action)} ${within(sql`at`, query.date)}`,
       orderBy: sql`id desc`,
+      walkBy: sql`tenant_id, id desc`,
     },
     page,
   )

@@ -3,6 +3,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Subject } from '../domain/watchdog/subject.ts'
 import { ahead, kept } from './kept.ts'
+import { byKey, mineByKey, pageLimit } from './keyset-pages.ts'
 import { mine, type PlatformTx, type TenantTx } from './tenancy.ts'
 
 /** Most SIMs in a row. */
@@ -87,8 +88,8 @@ export async function claimChanges(tx: TenantTx, leaseUntil: Date): Promise<Clai
   const { rows } = await sql<ChangedIds & { id: number; cycleKey: string | null }>`${kept}
     with free as (
       select id, cardinality(sim_ids) as sims from changed_subjects
-       where tenant_id = ${mine} and ${isFree(tx.now)}
-       order by id limit ${MOST_ROWS}
+       where ${mineByKey('changed_subjects.id')} and ${isFree(tx.now)}
+       order by ${byKey('changed_subjects.id')} limit ${pageLimit(MOST_ROWS)}
          for update skip locked
     ), few as (
       select id from (select id, sum(sims) over (order by id) - sims as before, sims,

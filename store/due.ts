@@ -59,15 +59,13 @@ const isTried = (now: Date) => sql`(not_before is null or not_before <= ${now})`
 export async function claimDue(tx: TenantTx, limit: number, leaseUntil: Date): Promise<DueMark[]> {
   const { rows } = await sql<Omit<DueMark, 'kind'> & { readonly kind: SubjectCode }>`${kept}
     with due as (
-      select subject_kind, subject_id from due_subjects
+      select ctid as place from due_subjects
        where tenant_id = ${mine} and due_at <= ${tx.now} and ${isTried(tx.now)}
        order by due_at limit ${limit}
          for update skip locked
     )
-    update due_subjects d set due_at = ${leaseUntil}
-      from due
-     where d.tenant_id = ${mine} and d.subject_kind = due.subject_kind and d.subject_id = due.subject_id
-    returning d.subject_kind as kind, d.subject_id as id, d.seq`.execute(tx.q)
+    update due_subjects set due_at = ${leaseUntil} where ctid = any(array(select place from due))
+    returning subject_kind as kind, subject_id as id, seq`.execute(tx.q)
   return rows.map(fromCoded)
 }
 

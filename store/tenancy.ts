@@ -170,8 +170,7 @@ export async function inTenant<T>(store: Store, tenantId: string, work: (tx: Ten
  * usual size. Given the tenant's name, it would estimate a single row for a tenant absent from its statistics. Select a
  * cycle just opened in the same way: `cycle_key = (select ${key}::text)`.
  *
- * Give the name to read a list in an order that an index without the tenant has too (`order by id limit 10`): otherwise
- * PostgreSQL would read that index, and with it the rows of others.
+ * A list in an order that an index without the tenant has too takes `mineAfter` (keyset-pages.ts).
  */
 export const mine = sql`(select app_tenant())`
 

@@ -8,6 +8,7 @@ import type { OpenSilence } from '../../../rules/alerts/quiet.ts'
 import { insertedId } from '../../../store/inserted-id.ts'
 import { kept } from '../../../store/kept.ts'
 import { keyName } from '../../../store/key-name.ts'
+import { mineByKey } from '../../../store/keyset-pages.ts'
 import { readPage } from '../../../store/paging.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
@@ -85,7 +86,12 @@ export async function pageOfSilences(tx: TenantTx, query: SilenceQuery): Promise
   const where = query.open === undefined ? sql`` : query.open ? sql`and ${open}` : sql`and not ${open}`
   const { rows, totalItems } = await readPage<SilenceRow>(
     tx,
-    { columns, from: sql`from silences where tenant_id = ${tx.tenantId} ${where}`, orderBy: sql`id desc` },
+    {
+      columns,
+      from: sql`from silences where ${mineByKey('silences.id')} ${where}`,
+      orderBy: sql`id desc`,
+      walkBy: sql`tenant_id, id desc`,
+    },
     page,
   )
   return toPage(page, totalItems, rows.map(toSilence))

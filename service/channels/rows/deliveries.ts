@@ -127,9 +127,10 @@ export async function pageOfDeliveries(
         d.answer, d.response`,
       from: sql`
         from deliveries d join webhook_events e on e.tenant_id = d.tenant_id and e.id = d.event_id
-       where d.tenant_id = ${tx.tenantId} and d.webhook_id = ${webhookId}
+       where (d.tenant_id, d.webhook_id) between (${mine}, ${webhookId}) and (${mine}, ${webhookId})
              ${status === undefined ? sql`` : sql`and ${shown} = ${status}`}`,
       orderBy: sql`id desc`,
+      walkBy: sql`d.tenant_id, d.webhook_id, d.id desc`,
     },
     page,
   )

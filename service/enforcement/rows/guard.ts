@@ -15,6 +15,7 @@ import { ServiceError } from '../../../domain/errors.ts'
 import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import { insertedId } from '../../../store/inserted-id.ts'
 import { keyName } from '../../../store/key-name.ts'
+import { mineByKey } from '../../../store/keyset-pages.ts'
 import { readPage } from '../../../store/paging.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { heldByGuard } from '../../alerts/rows/open-alerts.ts'
@@ -155,8 +156,9 @@ export async function pageOfHolds(tx: TenantTx, query: HoldQuery): Promise<Page<
     tx,
     {
       columns: columns(tx),
-      from: sql`from guard_holds h where h.tenant_id = ${tx.tenantId} ${ofState}`,
+      from: sql`from guard_holds h where ${mineByKey('h.id')} ${ofState}`,
       orderBy: sql`id desc`,
+      walkBy: sql`h.tenant_id desc, h.id desc`,
     },
     page,
   )

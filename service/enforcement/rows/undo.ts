@@ -3,6 +3,7 @@
 import { sql } from 'kysely'
 import { MOST_SUSPENDED, type SuspendingRules } from '../../../domain/enforcement/undo.ts'
 import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
+import { fewOfMine } from '../../../store/keyset-pages.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
 export interface UndoRequest {
@@ -37,7 +38,7 @@ export async function suspensionsToUndo(
   const { rows } = await sql<FoundSuspension & { total: number }>`
     with suspended as (
       select sim_id, workflow_id from suspensions
-       where tenant_id = ${mine} and closed_at is null and cause = 'watchdog' and rule = ${rule}
+       where ${fewOfMine(sql`tenant_id`)} and closed_at is null and cause = 'watchdog' and rule = ${rule}
          and opened_at ${within} opened_at < ${until} and sim_id > ${afterSimId}
     ), asked as (
       select sim_id from guard_permits
@@ -89,8 +90,7 @@ export async function readSuspendingRules(tx: TenantTx): Promise<SuspendingRules
       from (select rule from found where rule is not null limit ${MOST_RULES}) f
      cross join lateral (
        select count(*)::integer as sims, min(opened_at) as first_at, max(opened_at) as last_at
-         from (select opened_at from suspensions where ${open} and rule = f.rule
-                order by sim_id limit ${MOST_SUSPENDED + 1}) looked) s
+         from (select opened_at from suspensions where ${open} and rule = f.rule limit ${MOST_SUSPENDED + 1}) looked) s
      order by s.last_at desc, f.rule`.execute(tx.q)
   return {
     rules: rows.map(({ rule, sims, firstAt, lastAt }) => ({

@@ -8,6 +8,7 @@ import type {
   QueuedChangeInfo,
 } from '../../../domain/month-end/month-end.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
+import { byKey, fewOfMine, mineAfter, pageLimit } from '../../../store/keyset-pages.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
 /** SIMs with ids above `afterSimId`, up to and including `throughSimId`. */
@@ -34,7 +35,7 @@ export interface ChangeTarget {
  * of another month end is left to that month end.
  */
 const notBegun = ({ cycle, kind }: MonthEndStep<ChangeKind>) => sql`
-  s.tenant_id = ${mine} and s.pending_since < ${new Date(cycle.endsAt)} and s.pending_unassign = ${kind === 'unassign'}
+  s.pending_since < ${new Date(cycle.endsAt)} and s.pending_unassign = ${kind === 'unassign'}
   and not exists (select 1 from month_end_changes m
                    where m.tenant_id = s.tenant_id and m.cycle_key = ${cycle.key} and m.kind = ${kind} and m.sim_id = s.id)
   and not exists (select 1 from month_end_changes m
@@ -42,8 +43,7 @@ const notBegun = ({ cycle, kind }: MonthEndStep<ChangeKind>) => sql`
 
 /** Condition: open suspensions by the watchdog until the renewal, from this cycle or an earlier one. */
 const toRenew = (cycleKey: string) => sql`
-  s.tenant_id = ${mine} and s.closed_at is null and s.cause = 'watchdog' and s.until = 'renewal'
-  and s.cycle_key <= ${cycleKey}`
+  s.closed_at is null and s.cause = 'watchdog' and s.until = 'renewal' and s.cycle_key <= ${cycleKey}`
 
 export interface BatchQuery {
   readonly afterSimId: number
@@ -61,10 +61,10 @@ export async function batchesOf(
 ): Promise<MonthEndBatches['batches']> {
   const ids =
     kind === 'renew'
-      ? sql`select s.sim_id as id from suspensions s where ${toRenew(cycle.key)} and s.sim_id > ${afterSimId}
-             order by s.sim_id limit ${size * limit}`
-      : sql`select s.id from sims s where ${notBegun({ cycle, kind })} and s.id > ${afterSimId}
-             order by s.id limit ${size * limit}`
+      ? sql`select s.sim_id as id from suspensions s where ${mineAfter('s.sim_id', afterSimId)} and ${toRenew(cycle.key)}
+             order by ${byKey('s.sim_id')} limit ${pageLimit(size * limit)}`
+      : sql`select s.id from sims s where ${mineAfter('s.id', afterSimId)} and ${notBegun({ cycle, kind })}
+             order by ${byKey('s.id')} limit ${pageLimit(size * limit)}`
   const { rows } = await sql<MonthEndBatches['batches'][number]>`
     select min(id) - 1 as "afterSimId", max(id) as "throughSimId", count(*)::integer as count
       from (select id, (row_number() over (order by id) - 1) / ${size}::integer as batch from (${ids}) i) n
@@ -105,9 +105,9 @@ export async function queuedChanges(
         select sim_id from month_end_changes
          where sim_id = s.id and outcome = 'open' and kind <> 'return'
            and (cycle_key <> ${cycle.key} or kind <> ${kindNow}) limit 1) e on true
-     where s.tenant_id = ${mine} and s.pending_since < ${new Date(cycle.endsAt)} and s.id > ${afterSimId}
+     where ${mineAfter('s.id', afterSimId)} and s.pending_since < ${new Date(cycle.endsAt)}
            ${kind === undefined ? sql`` : sql`and s.pending_unassign = ${kind === 'unassign'}`}
-     order by s.id limit ${limit}`.execute(tx.q)
+     order by ${byKey('s.id')} limit ${pageLimit(limit)}`.execute(tx.q)
   return rows
 }
 
@@ -120,8 +120,8 @@ export async function simsToChange(
 ): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select s.id from sims s
-     where ${notBegun(step)} and s.id > ${afterSimId} and s.id <= ${throughSimId}
-     order by s.id limit ${limit}`.execute(tx.q)
+     where ${mineAfter('s.id', afterSimId, throughSimId)} and ${notBegun(step)}
+     order by ${byKey('s.id')} limit ${pageLimit(limit)}`.execute(tx.q)
   return rows.map(({ id }) => id)
 }
 
@@ -160,7 +160,7 @@ export async function changeTargets(
   if (kind === 'return') {
     const { rows } = await sql<ChangeTarget>`
       select s.sim_id as "simId", null as "poolId", null as "tariffId" from suspensions s
-       where ${toRenew(cycle.key)} and s.sim_id = ${ids}
+       where s.tenant_id = ${mine} and s.sim_id = ${ids} and ${toRenew(cycle.key)}
          and ${
            again
              ? failed(sql`s.sim_id`)
@@ -178,7 +178,7 @@ export async function changeTargets(
          again
            ? sql`s.tenant_id = ${mine} and s.pending_since < ${new Date(cycle.endsAt)}
                  and s.pending_unassign = ${kind === 'unassign'} and ${failed(sql`s.id`)}`
-           : notBegun({ cycle, kind })
+           : sql`s.tenant_id = ${mine} and ${notBegun({ cycle, kind })}`
        }
      order by s.id`.execute(tx.q)
   return rows
@@ -222,7 +222,7 @@ export interface StepCounts {
 /** Counts the changes at a cycle's end. Reads the queued changes, not the whole estate. */
 export async function countChanges(tx: TenantTx, step: MonthEndStep<ChangeKind>): Promise<StepCounts> {
   const { rows } = await sql<StepCounts>`
-    select (select count(*)::integer from sims s where ${notBegun(step)}) as queued,
+    select (select count(*)::integer from sims s where s.tenant_id = ${mine} and ${notBegun(step)}) as queued,
            count(*) filter (where outcome = 'open')::integer as open,
            count(*) filter (where outcome = 'complete')::integer as complete,
            count(*) filter (where outcome = 'failed')::integer as failed
@@ -242,9 +242,11 @@ export async function countRenewals(tx: TenantTx, cycle: Cycle): Promise<Renewal
     with still as (
       select m.outcome
         from suspensions s
-        left join month_end_changes m on m.tenant_id = s.tenant_id and m.cycle_key = ${cycle.key} and m.kind = 'return'
-                                     and m.sim_id = s.sim_id and m.outcome <> 'complete'
-       where ${toRenew(cycle.key)}
+        left join lateral (
+          select outcome from month_end_changes
+           where tenant_id = s.tenant_id and cycle_key = ${cycle.key} and kind = 'return' and sim_id = s.sim_id
+             and outcome <> 'complete' limit 1) m on true
+       where ${fewOfMine(sql`s.tenant_id`)} and ${toRenew(cycle.key)}
     ), ended as (
       select closed_because in ('watchdog', 'month-end') as back
         from suspensions
@@ -269,8 +271,8 @@ export async function suspensionsToRenew(
 ) {
   const { rows } = await sql<{ readonly simId: number; readonly workflowId: string | null }>`
     select s.sim_id as "simId", s.workflow_id as "workflowId" from suspensions s
-     where ${toRenew(cycleKey)} and s.sim_id > ${afterSimId} and s.sim_id <= ${throughSimId}
-     order by s.sim_id limit ${limit}`.execute(tx.q)
+     where ${mineAfter('s.sim_id', afterSimId, throughSimId)} and ${toRenew(cycleKey)}
+     order by ${byKey('s.sim_id')} limit ${pageLimit(limit)}`.execute(tx.q)
   return rows
 }
 
@@ -284,9 +286,9 @@ export async function renewals(tx: TenantTx, cycle: Cycle, most: number) {
   const from = sql`
     from suspensions s
     join sims i on i.id = s.sim_id
-   where ${toRenew(cycle.key)} and not (i.pending_unassign and i.pending_since < ${new Date(cycle.endsAt)})`
+   where ${fewOfMine(sql`s.tenant_id`)} and ${toRenew(cycle.key)} and not (i.pending_unassign and i.pending_since < ${new Date(cycle.endsAt)})`
   const counted = await sql<{ count: number }>`select count(*)::integer as count ${from}`.execute(tx.q)
   const { rows } = await sql<{ simId: number }>`
-    select s.sim_id as "simId" ${from} order by s.sim_id limit ${most}`.execute(tx.q)
+    select s.sim_id as "simId" ${from} order by ${byKey('s.sim_id')} limit ${pageLimit(most)}`.execute(tx.q)
   return { count: counted.rows[0]?.count ?? 0, first: rows.map(({ simId }) => simId) }
 }

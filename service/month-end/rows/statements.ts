@@ -66,11 +66,12 @@ async function linesAfter(tx: TenantTx, cycleKey: string, query: LineQuery): Pro
            limit_bytes as "limitBytes", overage_bytes as "overageBytes", fee_micro as "feeMicro",
            sms_micro as "smsMicro", voice_micro as "voiceMicro", overage_micro as "overageMicro"
       from statements
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and id > ${query.afterLine}
+     where (tenant_id, cycle_key, id) > (${mine}, ${cycleKey}, ${query.afterLine}::bigint)
+       and (tenant_id, cycle_key) <= (${mine}, ${cycleKey})
        and exists (select from cycles where tenant_id = ${mine} and key = ${cycleKey} and closed_at is not null)
            ${condition(sql`pool_id`, query.poolId)} ${condition(sql`sim_id`, query.simId)}
            ${query.kinds === undefined ? sql`` : sql`and kind = any(${[...query.kinds]}::text[])`}
-     order by id limit ${pageLimit(query.limit)}`.execute(tx.q)
+     order by tenant_id, cycle_key, id limit ${pageLimit(query.limit)}`.execute(tx.q)
   return rows
 }
 

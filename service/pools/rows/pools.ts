@@ -9,7 +9,15 @@ import { toMB, toMinutes } from '../../../domain/units.ts'
 import type { Figures } from '../../../rules/fact-rows.ts'
 import { insertedId } from '../../../store/inserted-id.ts'
 import { ahead, kept } from '../../../store/kept.ts'
-import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset-pages.ts'
+import {
+  byKey,
+  KEYSET_PAGE,
+  keysetPages,
+  mineAfter,
+  mineByKey,
+  pageLimit,
+  placeAfter,
+} from '../../../store/keyset-pages.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { type Part, readFound, readPart } from '../../../store/paging.ts'
 import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
@@ -101,14 +109,14 @@ const toPool = (tx: TenantTx, row: PoolRow): Pool => ({
   daysUntilRenewal: daysUntilRenewal({ endsAt: row.endsAt.getTime() }, tx.now.getTime()),
 })
 
-const ownPools = (tx: TenantTx) => sql`from pools p where p.tenant_id = ${tx.tenantId} and p.deleted_at is null`
+const fromPools = (which: RawBuilder<unknown>) => sql`from pools p where p.deleted_at is null and ${which}`
 const inList = (ids: RawBuilder<unknown>) => sql`p.id = any(array(${ids}))`
 
 /** The first pools after an id. */
 const poolsAfter = (tx: TenantTx, after: number, most: number): Promise<PoolRow[]> =>
   readPools(
     tx,
-    inList(sql`select p.id ${ownPools(tx)} and p.id > ${after}::bigint order by p.id limit ${pageLimit(most)}`),
+    inList(sql`select p.id ${fromPools(mineAfter('p.id', after))} order by ${byKey('p.id')} limit ${pageLimit(most)}`),
   )
 
 /**
@@ -123,8 +131,9 @@ export function pageOfPools(tx: TenantTx, query: PoolQuery): Promise<Part<Pool>>
     { page, cursor: query.cursor },
     {
       page: async () => {
-        const ids = sql`select p.id ${ownPools(tx)} order by p.id limit ${page.pageSize} offset ${offsetOf(page)}`
-        const total = sql`(select count(*) ${ownPools(tx)})::integer`
+        const own = fromPools(mineByKey('p.id'))
+        const ids = sql`select p.id ${own} order by ${byKey('p.id')} limit ${pageLimit(page.pageSize)} offset ${pageLimit(offsetOf(page))}`
+        const total = sql`(select count(*) ${own})::integer`
         const found = await readFound<ReadRow>(tx, selectRows(tx, inList(ids)), total)
         return { ...found, rows: await withFigures(tx, found.rows) }
       },

@@ -7,6 +7,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { SimStatus } from '../../../domain/codes.ts'
 import { offsetOf, type PageRequest } from '../../../domain/page.ts'
+import { byKey, mineAfter } from '../../../store/keyset-pages.ts'
 import { containing, searched, textsOf } from '../../../store/paging.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
@@ -71,15 +72,12 @@ export interface NextSims {
   readonly hits?: number | undefined
 }
 
-/** A condition on the alias `s`: the next SIMs that match a filter. The caller orders by id. */
-export const simsAfter = (
-  { tenantId }: TenantTx,
-  filter: SimFilter,
-  { after, most, hits = 0 }: NextSims,
-): RawBuilder<unknown> =>
+/** The `where` and `order by` of the next SIMs `s` that match a filter, by id. The caller sets the limit. */
+export const simsAfter = (filter: SimFilter, { after, most, hits = 0 }: NextSims): RawBuilder<unknown> =>
   isIndexed(filter) && hits <= MANY_HITS
-    ? sql`s.id in (select id from ${foundSims(filter, { after, most: sql`${most}::bigint`, inOrder: true })})`
-    : sql`s.tenant_id = ${tenantId} and s.id > ${after} ${simsMatching(filter)}`
+    ? sql`where s.id in (select id from ${foundSims(filter, { after, most: sql`${most}::bigint`, inOrder: true })})
+          order by s.id`
+    : sql`where ${mineAfter('s.id', after)} ${simsMatching(filter)} order by ${byKey('s.id')}`
 
 /**
  * Hits taken from the index: a thirty-second of the tenant's SIMs, at least 1,000. If more SIMs have the text, reading

@@ -9,7 +9,15 @@ import { type Allowance, governingTariff } from '../../../domain/usage/allowance
 import { settingsInForce, type WatchdogSettings } from '../../../domain/watchdog/settings.ts'
 import type { Figures } from '../../../rules/fact-rows.ts'
 import { anyOf, kept } from '../../../store/kept.ts'
-import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset-pages.ts'
+import {
+  byKey,
+  KEYSET_PAGE,
+  keysetPages,
+  mineAfter,
+  mineByKey,
+  pageLimit,
+  placeAfter,
+} from '../../../store/keyset-pages.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { type Part, readFound, readPage, readPart } from '../../../store/paging.ts'
 import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
@@ -183,7 +191,7 @@ export function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Part<StoredSi
     { page, cursor: query.cursor },
     {
       page: async () => {
-        const known = pageWithoutCounting(tx, query, page)
+        const known = pageWithoutCounting(query, page)
         if (known !== undefined) {
           const { rows, totalItems } = await readFound<ReadRow>(tx, selectRows(tx, inList(known.ids)), known.total)
           return { rows: await complete(tx, rows), totalItems }
@@ -201,14 +209,15 @@ export function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Part<StoredSi
 
 /** A page of the list. Reads the whole list to count it. */
 async function countedPage(tx: TenantTx, query: SimQuery, page: PageRequest): Promise<IdPage> {
-  const from = sql`from sims s where s.tenant_id = ${tx.tenantId} ${simsMatching(query)}`
-  const { rows, totalItems } = await readPage<{ id: number }>(tx, { columns: sql`s.id`, from, orderBy: sql`id` }, page)
+  const from = sql`from sims s where ${mineByKey('s.id')} ${simsMatching(query)}`
+  const select = { columns: sql`s.id`, from, walkBy: byKey('s.id'), orderBy: sql`id` }
+  const { rows, totalItems } = await readPage<{ id: number }>(tx, select, page)
   return { ids: rows.map(({ id }) => id), totalItems }
 }
 
 /** The first SIMs after an id that a filter lets through. */
 function simsAfterId(tx: TenantTx, filter: SimFilter, next: NextSims): Promise<SimRow[]> {
-  const ids = sql`select s.id from sims s where ${simsAfter(tx, filter, next)} order by s.id limit ${pageLimit(next.most)}`
+  const ids = sql`select s.id from sims s ${simsAfter(filter, next)} limit ${pageLimit(next.most)}`
   return readSims(tx, inList(ids))
 }
 
@@ -221,10 +230,10 @@ interface KnownPage {
 }
 
 /** Selects a page without reading the whole list; undefined if the filter requires a search or a count. */
-function pageWithoutCounting(tx: TenantTx, filter: SimFilter, page: PageRequest): KnownPage | undefined {
+function pageWithoutCounting(filter: SimFilter, page: PageRequest): KnownPage | undefined {
   const { status, poolId, search } = filter
   if (search != null) return undefined
-  if (poolId == null) return pageByBlocks(tx, status ?? undefined, page)
+  if (poolId == null) return pageByBlocks(status ?? undefined, page)
   // A pool has no Unprovisioned SIM, and keeps no count of them.
   return status === SimStatus.Unprovisioned ? undefined : pageOfPool(poolId, status ?? undefined, page)
 }
@@ -276,19 +285,19 @@ const toSummary = (row: SimRow): SimSummary => ({
  * Selects a page of all SIMs, or of those of a status, by id. The counts of the blocks give the block in which the page
  * begins: of the SIMs before the page only those of that block are read.
  */
-function pageByBlocks(tx: TenantTx, status: SimStatus | undefined, page: PageRequest): KnownPage {
+function pageByBlocks(status: SimStatus | undefined, page: PageRequest): KnownPage {
   const offset = offsetOf(page)
   const ofStatus = status === undefined ? sql`` : sql`and status = ${status}`
   const blocks = sql`from sim_blocks where tenant_id = ${mine} ${ofStatus}`
   const ids = sql`
     select s.id
-      from (select block << 12 as first_id, before
+      from (select (block << 12) - 1 as last_id, before
               from (select block, sum(sims) as sims, sum(sum(sims)) over (order by block) - sum(sims) as before
                       ${blocks} group by block) placed
              where before <= ${offset} and before + sims > ${offset} offset 0) start
      cross join lateral (
-       select id from sims where tenant_id = ${tx.tenantId} and id >= start.first_id ${ofStatus}
-        order by id limit ${page.pageSize} offset ${offset} - start.before) s`
+       select s.id from sims s where ${mineAfter('s.id', sql`start.last_id`)} ${ofStatus}
+        order by ${byKey('s.id')} limit ${pageLimit(page.pageSize)} offset ${offset} - start.before) s`
   return { ids, total: sql`(select coalesce(sum(sims), 0) ${blocks})::integer` }
 }
 

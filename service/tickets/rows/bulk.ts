@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { TicketStatus } from '../../../domain/codes.ts'
 import type { BatchSimEnd, BulkFilter, BulkType } from '../../../domain/tickets/bulk.ts'
+import { pageLimit } from '../../../store/keyset-pages.ts'
 import { mine, type PlatformTx, type TenantTx } from '../../../store/tenancy.ts'
 import { simsAfter } from '../../sims/rows/search.ts'
 import { lockSims } from '../../sims/rows/sim-state.ts'
@@ -60,9 +61,9 @@ export async function findMatchingSims(
   most: number,
 ): Promise<FoundSim[]> {
   const { rows } = await sql<FoundSim>`
-    select s.id as "simId", s.iccid from sims s
-     where ${simsAfter(tx, filter, { after, most })}
-     order by s.id limit ${most}`.execute(tx.q)
+    select s.id as "simId", s.iccid from sims s ${simsAfter(filter, { after, most })} limit ${pageLimit(most)}`.execute(
+    tx.q,
+  )
   return rows
 }
 

@@ -4,6 +4,7 @@ import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import type { UsageDelivery, UsageDeliveryQuery } from '../../../domain/usage/delivery.ts'
 import { insertedId } from '../../../store/inserted-id.ts'
 import { keyName } from '../../../store/key-name.ts'
+import { mineByKey } from '../../../store/keyset-pages.ts'
 import { readPage, within } from '../../../store/paging.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 
@@ -70,9 +71,10 @@ export async function pageOfUsageDeliveries(tx: TenantTx, query: UsageDeliveryQu
       columns,
       from: sql`
         from usage_deliveries
-       where tenant_id = ${tx.tenantId} ${query.keyId === undefined ? sql`` : sql`and key_id = ${query.keyId}`}
+       where ${mineByKey('usage_deliveries.id')} ${query.keyId === undefined ? sql`` : sql`and key_id = ${query.keyId}`}
              ${within(sql`began_at`, query.date)}`,
       orderBy: sql`id desc`,
+      walkBy: sql`tenant_id, id desc`,
     },
     page,
   )

@@ -11,6 +11,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { ServiceError } from '../../../domain/errors.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { kept } from '../../../store/kept.ts'
+import { byKey, mineAfter, pageLimit } from '../../../store/keyset-pages.ts'
 import { DoFirst, inTenant, mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
 import { settleContributors, simsBetween } from './contributors.ts'
 
@@ -60,9 +61,8 @@ export async function openWhole(tx: TenantTx, cycle: Cycle): Promise<boolean> {
 /** Whether more than a number of SIMs follow a SIM. */
 async function hasMoreThan(tx: TenantTx, after: number, sims: number): Promise<boolean> {
   const { rows } = await sql`
-    select from sims where tenant_id = ${tx.tenantId} and id > ${after} order by id offset ${sims} limit 1`.execute(
-    tx.q,
-  )
+    select from sims
+     where ${mineAfter('sims.id', after)} order by ${byKey('sims.id')} offset ${pageLimit(sims)} limit 1`.execute(tx.q)
   return rows.length > 0
 }
 
@@ -140,7 +140,8 @@ const openedToOf = async (tx: TenantTx, cycle: Cycle): Promise<number> =>
 async function endOfSlice(tx: TenantTx, after: number, sims: number): Promise<number | undefined> {
   const { rows } = await sql<{ id: number | null }>`
     select max(id) as id
-      from (select id from sims where tenant_id = ${tx.tenantId} and id > ${after} order by id limit ${sims}) s`.execute(
+      from (select id from sims
+             where ${mineAfter('sims.id', after)} order by ${byKey('sims.id')} limit ${pageLimit(sims)}) s`.execute(
     tx.q,
   )
   return rows[0]?.id ?? undefined

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { TicketStatus } from '../../../domain/codes.ts'
 import { MOST_ENDED, type TenantStatus } from '../../../domain/watchdog/status.ts'
 import { MOST_LOOKED_AT } from '../../../domain/workflows/trouble.ts'
-import { pageLimit } from '../../../store/keyset-pages.ts'
+import { mineByKey, pageLimit } from '../../../store/keyset-pages.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
 type Failures = Pick<
@@ -46,7 +46,7 @@ export async function countFailures(tx: TenantTx): Promise<Failures> {
            concat_ws('.',
              coalesce((select id from watchdog_log where tenant_id = ${mine} order by at desc, id desc limit 1), 0),
              coalesce((select id from events where tenant_id = ${mine} order by at desc, id desc limit 1), 0),
-             coalesce((select id from audit_log where tenant_id = ${mine} order by id desc limit 1), 0)) as version`.execute(
+             coalesce((select id from audit_log where ${mineByKey('audit_log.id')} order by tenant_id, id desc limit 1), 0)) as version`.execute(
     tx.q,
   )
   const [{ longestRetry, ...figures } = NONE] = rows

@@ -2,11 +2,12 @@
  * Reads SIMs for a look at all of a range: by COPY, without an object for each. A single object shows one SIM after the
  * other, and makes texts and instants only on demand.
  */
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { SimStatus, SimType, WatchdogMode } from '../../../domain/codes.ts'
 import type { SimRow } from '../../../rules/fact-rows.ts'
 import type { CopiedRows } from '../../../store/copied-rows.ts'
 import { copyOf } from '../../../store/copy.ts'
+import { byKey, mineAfter } from '../../../store/keyset-pages.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { simColumns } from '../../sims/rows/sims.ts'
 import { type Range, SEEN, SUSPENSION } from './facts.ts'
@@ -172,12 +173,6 @@ export class SimLine implements Own {
   }
 }
 
-/** The ids of a range. COPY takes no parameters. */
-const within = (column: RawBuilder<unknown>, { fromId, toId }: Range): RawBuilder<unknown> =>
-  toId === null
-    ? sql`${column} >= ${sql.lit(fromId)}`
-    : sql`${column} >= ${sql.lit(fromId)} and ${column} < ${sql.lit(toId)}`
-
 /**
  * Reads SIMs of a range of ids, each next to its ledger rows of a cycle, by id: for {@link SimLine}.
  *
@@ -197,9 +192,9 @@ export function readSimLines(tx: TenantTx, cycleKey: string, of: Range, withStoc
     sql`
       with s as materialized (
         select * from sims
-         where tenant_id = ${sql.lit(tx.tenantId)} and ${within(sql`id`, of)}
+         where ${mineAfter('sims.id', sql.lit(of.fromId - 1), of.toId === null ? undefined : sql.lit(of.toId - 1))}
            and ${isRead}
-         order by id limit ${sql.lit(of.most)}
+         order by ${byKey('sims.id')} limit (select ${sql.lit(of.most)})
       )
       select ${COLUMNS}
         from s

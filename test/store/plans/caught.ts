@@ -60,13 +60,20 @@ export function explaining(url: string): string {
 
 const heard = new WeakSet<pg.Client>()
 let listener: ((message: string) => void) | undefined
-let isPlannedForAll = false
+let planning: Planning = {}
 /** Statements sent. The plan of a transaction's last one comes with its commit, and no reader waits for a commit. */
 const sent = new Set<Promise<unknown>>()
 
-/** Whether kept statements (store/kept.ts) get the plan that PostgreSQL makes for all values, or one for theirs. */
-export function planForAllValues(wanted: boolean): void {
-  isPlannedForAll = wanted
+export interface Planning {
+  /** Whether kept statements (store/kept.ts) get the plan that PostgreSQL makes for all values. Default: one for theirs. */
+  readonly forAllValues?: boolean
+  /** PostgreSQL's `random_page_cost`. Default: that of the connection. */
+  readonly pageCost?: number
+}
+
+/** How PostgreSQL plans the statements that follow. */
+export function planBy(wanted: Planning): void {
+  planning = wanted
 }
 
 // oxlint-disable-next-line typescript/unbound-method -- called with the client it came from
@@ -76,12 +83,14 @@ pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
     heard.add(this)
     this.on('notice', ({ message }) => listener?.(message ?? ''))
   }
-  if (isPlannedForAll) {
+  const { forAllValues = false, pageCost } = planning
+  if (forAllValues || pageCost !== undefined) {
     const [asked] = args
     const isKept = typeof asked === 'object' && asked !== null && 'name' in asked
-    const set = `set local plan_cache_mode = ${isKept ? 'force_generic_plan' : 'auto'}`
+    const set = [`set local plan_cache_mode = ${forAllValues && isKept ? 'force_generic_plan' : 'auto'}`]
+    if (pageCost !== undefined) set.push(`set local random_page_cost = ${pageCost}`)
     // It fails only after another one of the transaction.
-    Reflect.apply(query, this, [set]).catch(() => undefined)
+    Reflect.apply(query, this, [set.join('; ')]).catch(() => undefined)
   }
   const answer: unknown = Reflect.apply(query, this, args)
   if (answer instanceof Promise) {

@@ -7,7 +7,7 @@ import { currentCycle } from '../../../service/usage/rows/cycles.ts'
 import { partitionsFor } from '../../../service/usage/rows/partitions.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { estateRows, iccidOf } from '../../../tools/bench/estate-rows.ts'
-import { type Harness, NOON, type Tenant, useHarness } from '../../api/harness.ts'
+import { aTenant, type Harness, NOON, type Tenant, useHarness } from '../../api/harness.ts'
 import { freshDatabase } from '../../setup/database.ts'
 import { explaining } from './caught.ts'
 
@@ -54,8 +54,10 @@ export function useExplained(): { readonly harness: Harness; readonly url: () =>
 /**
  * A database with a tenant of so many SIMs, another with a quarter of them, and tenants without any. PostgreSQL's
  * statistics know the others, but not the tenant. Nothing makes them anew but `analyze`.
+ *
+ * @param equals so many tenants of the same size came before, and as many after: their rows have lower and higher ids
  */
-export function useLargeEstate(sims: number): LargeEstate {
+export function useLargeEstate(sims: number, equals = 0): LargeEstate {
   const { harness, url } = useExplained()
   let taken = 0
   const estate: LargeEstate = {
@@ -92,8 +94,14 @@ export function useLargeEstate(sims: number): LargeEstate {
       await run(others(Math.ceil(sims / 50)))
     })
     await fill(harness, url(), other, { first: 0, sims: firstNumber(sims) })
+    const addEquals = async (place: number) => {
+      for (let n = 0; n < equals; n++)
+        await fill(harness, url(), await aTenant(harness, 'Equal'), { first: (place + n) * 1_000_000, sims })
+    }
+    await addEquals(1)
     await estate.analyze()
     await fill(harness, url(), tenant, { first: firstNumber(sims), sims })
+    await addEquals(1 + equals)
     estate.tenant = tenant
     const ids = await sql<{ first: number; pools: number[] }>`
       select (select min(id) from sims where tenant_id = ${tenant.id}) as first,
