@@ -29,7 +29,7 @@ import type { RulesInForce } from '../rules/rules-in-force.ts'
 import { currentCycle, tenantSettings } from '../usage/rows/cycles.ts'
 import { deviceChanges } from '../usage/rows/device-changes.ts'
 import { readFeed } from '../usage/rows/feed.ts'
-import { rowFigures, rowFiguresBetween, rowIn, sumOf } from '../usage/rows/figures.ts'
+import { rowFigures, rowIn, sumOf } from '../usage/rows/figures.ts'
 import { sumPools } from '../usage/rows/pool-totals.ts'
 import {
   type Among,
@@ -85,16 +85,15 @@ type SubjectsOf<K extends SubjectKind> = Extract<SubjectFacts, { kind: K }>[]
 export async function readSims(
   tx: TenantTx,
   { moment, isViewed }: Situation,
-  of: Among,
+  asked: readonly number[],
   needed: FactNames,
 ): Promise<SubjectsOf<'sim'>> {
   const { key } = moment.cycle
-  const rows = await simRows(tx, moment, of)
+  const rows = await simRows(tx, moment, asked)
   if (rows.length === 0) return []
   const ids = rows.map(({ simId }) => simId)
   if (!isViewed) await sumPools(tx, key, [...new Set(rows.map(({ poolId }) => poolId ?? 0))])
-  const [first = 0, last = 0] = [ids[0], ids.at(-1)]
-  const ledger = 'ids' in of ? await rowFigures(tx, key, ids) : await rowFiguresBetween(tx, key, { first, last })
+  const ledger = await rowFigures(tx, key, ids)
   const since = windowsSince('sim', needed, moment.windows)
   const windows = since === null ? new Map() : await simWindowSums(tx, ids, moment.windows, since)
   const factsOf = readingSims(needed)
@@ -205,7 +204,7 @@ export async function readSubjects(
   const idsOf = (kind: SubjectKind) => subjects.filter((subject) => subject.kind === kind).map(({ id }) => id)
   const [simIds, poolIds, tagIds] = [idsOf('sim'), idsOf('pool'), idsOf('tag')]
   return [
-    ...(simIds.length === 0 ? [] : await readSims(tx, situation, { ids: simIds }, needed)),
+    ...(simIds.length === 0 ? [] : await readSims(tx, situation, simIds, needed)),
     ...(poolIds.length === 0 ? [] : await readPools(tx, situation, { ids: poolIds }, needed)),
     ...(idsOf('tenant').length === 0 ? [] : await readTenant(tx, situation, needed)),
     ...(tagIds.length === 0 ? [] : await readTags(tx, situation, { ids: tagIds }, needed)),

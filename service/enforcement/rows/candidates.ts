@@ -8,6 +8,7 @@ import { UNPICKED_MODES } from '../../../domain/watchdog/settings.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { simColumns } from '../../sims/rows/sims.ts'
+import { ownFigures } from '../../usage/rows/figures.ts'
 
 export interface EnforcedSim {
   readonly simId: number
@@ -74,20 +75,22 @@ export async function poolRows(
   { cycleKey, since, limit }: { readonly cycleKey: string; readonly since: Date | undefined; readonly limit: number },
 ): Promise<PickFrom> {
   const { rows } = await sql<PoolRow & Omit<PickFrom, 'rows'>>`
-    with seen as (
+    with ${ownFigures(sql`
+      select * from usage_ledger
+       where tenant_id = ${mine} and cycle_key = (select ${cycleKey}::text) and pool_id = ${poolId}`)},
+    seen as (
+      -- A full join is never a nested loop. SIMs that left the pool during the cycle have ledger rows too.
       select s.id as "simId", coalesce(f.bytes, 0) as "usageBytes", coalesce(f.limit_bytes, 0) as "shareBytes",
              coalesce(f.excess_bytes, 0) as "excessBytes", s.status = ${SimStatus.Suspended} as stopped,
              s.is_watchdog_exempt as exempt,
              coalesce(s.watchdog_mode = any(${[...UNPICKED_MODES]}::smallint[]), false) as weaker,
              coalesce(w.held, false) as held, coalesce(w.refused_at >= ${since ?? null}, false) as refused
-        from sims s
-        left join lateral (
-          select * from ledger_figures
-           where tenant_id = ${mine} and cycle_key = ${cycleKey} and pool_id = s.pool_id and sim_id = s.id limit 1) f on true
+        from (select * from sims where pool_id = ${poolId}) s
+        full join own f on f.sim_id = s.id
         left join lateral (
           select held, refused_at from workflow_starts
            where tenant_id = ${mine} and cycle_key = ${cycleKey} and sim_id = s.id limit 1) w on true
-       where s.pool_id = ${poolId}
+       where coalesce(s.id, 0) > 0
     )
     select "simId", "usageBytes", "shareBytes", "excessBytes", stopped, exempt, weaker, held, refused,
            coalesce(sum("excessBytes") filter (where stopped) over (), 0)::bigint as "stoppedExcessBytes",

@@ -106,21 +106,6 @@ export function sumOf(rows: readonly Figures[]): Figures {
 export const rowIn = (rows: readonly FactFigures[], poolId: number | null): Figures =>
   rows.find((row) => row.poolId === (poolId ?? 0)) ?? NO_FIGURES
 
-/** The ledger rows of SIMs, by SIM. A SIM without rows is left out. */
-export const rowFigures = async (
-  tx: TenantTx,
-  cycleKey: string,
-  simIds: readonly number[],
-): Promise<Map<number, FactFigures[]>> =>
-  simIds.length === 0 ? new Map() : readRowFigures(tx, cycleKey, sql`sim_id = ${anyOf(simIds)}`)
-
-/** As {@link rowFigures}, for all SIMs of a range of ids: no list of thousands of ids is sent. */
-export const rowFiguresBetween = (
-  tx: TenantTx,
-  cycleKey: string,
-  { first, last }: { readonly first: number; readonly last: number },
-): Promise<Map<number, FactFigures[]>> => readRowFigures(tx, cycleKey, sql`sim_id between ${first} and ${last}`)
-
 /** Overage of the row `f` of `ledger_figures`. If its pool is shared and over, `o` is its row of `overage_places`. */
 export const OVERAGE_BYTES = sql`
   case when not f.is_shared then f.excess_bytes
@@ -129,19 +114,26 @@ export const OVERAGE_BYTES = sql`
                             then 1 else 0 end, 0)::bigint end`
 
 /**
- * Common table expressions: `own`, the rows of `ledger_figures`, and `places`, those of `overage_places` of their pools.
- * A row's limit is that of its kind, so the view is read once a kind. A full join is never a nested loop, also without
- * statistics.
+ * Common table expressions: `own`, rows of the ledger with the figures of `ledger_figures`. A row's limit is that of its
+ * kind, so the view is read once a kind. A full join is never a nested loop, also without statistics.
  *
- * @param ledger a select of rows of `usage_ledger`, all columns
+ * @param ledger a select of rows of `usage_ledger` of one cycle, all columns
  */
-const ownAndPlaces = (cycleKey: RawBuilder<unknown>, ledger: RawBuilder<unknown>, exactRows: number) => sql`
+export const ownFigures = (ledger: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   ledger as materialized (${ledger}), terms as materialized (${rowTerms(sql`ledger`)}), own as materialized (
     select l.sim_id, l.pool_id, l.bytes, l.voice_seconds, l.sms_count, l.sessions, l.contributing, t.limit_bytes,
            t.is_shared, ${excessOf(sql`l.bytes`)} as excess_bytes, greatest(0, t.limit_bytes - l.bytes) as remaining_bytes
       from ledger l
       full join terms t on ${isOfKind('l')}
-  ), places as materialized (
+  )`
+
+/** The same, and `places`: the rows of `overage_places` of their pools. */
+export const ownAndPlaces = (
+  cycleKey: RawBuilder<unknown>,
+  ledger: RawBuilder<unknown>,
+  exactRows: number,
+): RawBuilder<unknown> => sql`
+  ${ownFigures(ledger)}, places as materialized (
     select o.*
       from (select ${cycleKey} as cycle_key, array_agg(distinct pool_id) as ids
               from own where is_shared and excess_bytes > 0) used
@@ -149,15 +141,18 @@ const ownAndPlaces = (cycleKey: RawBuilder<unknown>, ledger: RawBuilder<unknown>
   )`
 
 /** The rows of `own`, each with its row of `places`. */
-const PLACED = sql`own f left join places o on f.is_shared and f.excess_bytes > 0 and o.pool_id = f.pool_id`
+export const PLACED = sql`own f left join places o on f.is_shared and f.excess_bytes > 0 and o.pool_id = f.pool_id`
 
-async function readRowFigures(
+/** The ledger rows of SIMs, by SIM. A SIM without rows is left out. */
+export async function rowFigures(
   tx: TenantTx,
   cycleKey: string,
-  among: RawBuilder<unknown>,
+  simIds: readonly number[],
 ): Promise<Map<number, FactFigures[]>> {
+  if (simIds.length === 0) return new Map()
   const ofCycle = sql`(select ${cycleKey}::text)`
-  const ledger = sql`select * from usage_ledger where tenant_id = ${mine} and cycle_key = ${ofCycle} and ${among}`
+  const ledger = sql`
+    select * from usage_ledger where tenant_id = ${mine} and cycle_key = ${ofCycle} and sim_id = ${anyOf(simIds)}`
   const { rows } = await sql<FactFigures & { simId: number }>`${kept}
     with ${ownAndPlaces(ofCycle, ledger, EXACT_ROWS)}
     select f.sim_id as "simId", f.pool_id as "poolId", f.limit_bytes as "limitBytes", f.bytes as "usageBytes",

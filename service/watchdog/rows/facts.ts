@@ -18,10 +18,11 @@ import type {
 } from '../../../rules/fact-rows.ts'
 import type { Moment } from '../../../rules/facts-of.ts'
 import { kept } from '../../../store/kept.ts'
+import { byKey, mineAfter, pageLimit } from '../../../store/keyset-pages.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { settingsColumns } from '../../pools/rows/pools.ts'
 import { simColumns } from '../../sims/rows/sims.ts'
-import { figuresOfPool } from '../../usage/rows/figures.ts'
+import { figuresOfPool, ownFigures } from '../../usage/rows/figures.ts'
 import { SIGHTING, SIM_IMEI } from '../../usage/rows/sightings.ts'
 
 export const NO_USAGE: SimWindowSums = {
@@ -103,16 +104,6 @@ export interface Range {
 /** Subjects by id, or those of a range. */
 export type Among = { readonly ids: readonly number[] } | Range
 
-const mostOf = (of: Among): number => ('ids' in of ? 2_147_483_646 : of.most)
-
-/** A condition on rows whose `id` is global. A range is read by the key that begins with the tenant. */
-const among = ({ tenantId }: TenantTx, alias: 's' | 'p', of: Among): RawBuilder<unknown> => {
-  const [id, tenant] = [sql.ref(`${alias}.id`), sql.ref(`${alias}.tenant_id`)]
-  return 'ids' in of
-    ? sql`${id} = any(${[...of.ids]}::bigint[])`
-    : sql`${tenant} = ${tenantId} and ${id} >= ${of.fromId} and (${of.toId}::bigint is null or ${id} < ${of.toId})`
-}
-
 /** Source of the pool and the own tariff of the SIM `s`: in an ended cycle its last seat there. */
 function seatIn({ cycle, isEnded }: Pick<Moment, 'cycle' | 'isEnded'>) {
   if (!isEnded) return { seat: sql`s`, join: sql`` }
@@ -143,11 +134,15 @@ export const SUSPENSION = sql`
        then (select cause from suspensions u where u.sim_id = s.id and u.closed_at is null) end`
 
 /**
- * Reads SIMs, by id.
+ * Reads SIMs with these ids, in their order.
  *
  * @param moment in an ended cycle, SIMs are in their last pools there; those without one are left out
  */
-export async function simRows(tx: TenantTx, moment: Pick<Moment, 'cycle' | 'isEnded'>, of: Among): Promise<SimRow[]> {
+export async function simRows(
+  tx: TenantTx,
+  moment: Pick<Moment, 'cycle' | 'isEnded'>,
+  ids: readonly number[],
+): Promise<SimRow[]> {
   const { seat, join } = seatIn(moment)
   const { rows } = await sql<Omit<SimRow, 'pool' | 'tariffType' | 'fees'> & { tariffId: number | null }>`${kept}
     select s.id as "simId", ${simColumns(seat)}, s.status_since as "statusSince", ${SEEN.imei} as imei,
@@ -155,8 +150,8 @@ export async function simRows(tx: TenantTx, moment: Pick<Moment, 'cycle' | 'isEn
            ${SEEN.lastSeenAt} as "lastSeenAt", ${SEEN.country} as country, ${SEEN.mccMnc} as "mccMnc", ${SEEN.rat} as rat,
            ${SEEN.countryChangedAt} as "countryChangedAt", ${SUSPENSION} as suspension
       from sims s ${SIGHTING}${join}
-     where ${among(tx, 's', of)}
-     order by s.id limit ${mostOf(of)}`.execute(tx.q)
+     where s.id = any(${[...ids]}::bigint[])
+     order by s.id`.execute(tx.q)
   const present = (ids: readonly (number | null)[]) => [...new Set(ids)].filter((id) => id !== null)
   const pools = await poolsOfSims(tx, moment.cycle.key, present(rows.map(({ poolId }) => poolId)))
   const tariffs = await pricedTariffs(tx, present(rows.map(({ tariffId }) => tariffId)))
@@ -213,6 +208,11 @@ export async function pricedTariffs(tx: TenantTx, ids: readonly number[]): Promi
 
 /** Reads pools, by id, without deleted ones. */
 export async function poolFactRows(tx: TenantTx, cycleKey: string, of: Among): Promise<PoolFactRow[]> {
+  const which =
+    'ids' in of
+      ? sql`p.id = any(${[...of.ids]}::integer[]) order by p.id`
+      : sql`${mineAfter('p.id', of.fromId - 1, of.toId === null ? undefined : of.toId - 1)}
+            order by ${byKey('p.id')} limit ${pageLimit(of.most)}`
   const { rows } = await sql<PoolFactRow>`${kept}
     select p.id as "poolId", p.name as "poolName", p.type as "poolType", t.type as "tariffType",
            p.watchdog_mode as mode, p.warning_threshold_pct as "warningThresholdPct",
@@ -222,8 +222,7 @@ export async function poolFactRows(tx: TenantTx, cycleKey: string, of: Among): P
       from pools p
       join tariffs t on t.id = p.tariff_id
      cross join lateral ${figuresOfPool(cycleKey, sql`p.id`)} f
-     where ${among(tx, 'p', of)} and p.deleted_at is null
-     order by p.id limit ${mostOf(of)}`.execute(tx.q)
+     where p.deleted_at is null and ${which}`.execute(tx.q)
   return rows
 }
 
@@ -241,11 +240,12 @@ export async function scanPools(
   silentBefore: Date,
 ): Promise<Map<number, PoolScan>> {
   const { rows } = await sql<PoolScan & { id: number }>`${kept}
-    with used as (
+    with ${ownFigures(sql`
+      select * from usage_ledger
+       where tenant_id = ${mine} and cycle_key = (select ${cycleKey}::text) and pool_id = any(${[...ids]}::integer[])`)},
+    used as (
       select pool_id, count(*) filter (where excess_bytes > 0)::integer as over_sims, max(bytes) as top_bytes
-        from ledger_figures
-       where tenant_id = ${mine} and cycle_key = (select ${cycleKey}::text) and pool_id = any(${[...ids]}::integer[])
-       group by pool_id
+        from own group by pool_id
     ),
     seen as (
       select s.pool_id, max(g.last_seen_at) as last_seen_at,

@@ -5,7 +5,7 @@ import type { TagScan } from '../../../rules/fact-rows.ts'
 import { likeOf } from '../../../store/like.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import type { TagRow } from '../../alerts/rows/tag-patterns.ts'
-import { EXACT_ROWS, OVERAGE_BYTES } from '../../usage/rows/figures.ts'
+import { EXACT_ROWS, OVERAGE_BYTES, ownAndPlaces, PLACED } from '../../usage/rows/figures.ts'
 
 export const NO_TAGGED_SIMS: TagScan = {
   simCount: 0,
@@ -33,21 +33,17 @@ export async function scanTags(
   tags: readonly TagRow[],
   silentBefore: Date,
 ): Promise<Map<number, TagScan>> {
+  const ofCycle = sql`(select ${cycleKey}::text)`
+  const ledger = sql`
+    select * from usage_ledger
+     where tenant_id = ${mine} and cycle_key = ${ofCycle} and sim_id = any(array(select distinct sim_id from tagged))`
   const patterns = JSON.stringify(tags.map(({ id, tag }) => ({ id, like: likeOf(tag) })))
   const { rows } = await sql<TagScan & { id: number }>`
     with tagged as materialized (
       select t.id as tag_id, s.id as sim_id, s.status, s.status_since
         from sims s join jsonb_to_recordset(${patterns}::jsonb) as t(id bigint, "like" text) on s.tag like t."like"
        where s.tenant_id = ${mine}
-    ), own as materialized (
-      select * from ledger_figures
-       where tenant_id = ${mine} and cycle_key = (select ${cycleKey}::text)
-         and sim_id = any(array(select distinct sim_id from tagged))
-    ), places as materialized (
-      select o.*
-        from (select array_agg(distinct pool_id) as ids from own where is_shared and excess_bytes > 0) used
-       cross join lateral overage_places(${cycleKey}, used.ids, ${EXACT_ROWS}) o
-    ), counted as (
+    ), ${ownAndPlaces(ofCycle, ledger, EXACT_ROWS)}, counted as (
       select t.tag_id, count(*)::integer as sims,
              count(*) filter (where t.status = ${SimStatus.Active})::integer as active,
              count(*) filter (where t.status = ${SimStatus.Suspended})::integer as suspended,
@@ -62,9 +58,8 @@ export async function scanTags(
              sum(f.bytes)::bigint as bytes, sum(${OVERAGE_BYTES})::bigint as overage_bytes,
              sum(f.voice_seconds)::bigint as voice_seconds, sum(f.sms_count)::bigint as sms_count,
              sum(f.sessions)::bigint as sessions
-        from tagged t
-        join own f on f.sim_id = t.sim_id
-        left join places o on f.is_shared and f.excess_bytes > 0 and o.pool_id = f.pool_id
+        from ${PLACED}
+        join tagged t on t.sim_id = f.sim_id
        group by t.tag_id
     )
     select c.tag_id as id, c.sims as "simCount", c.active as "activeSimCount", c.suspended as "suspendedSimCount",

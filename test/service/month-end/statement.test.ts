@@ -123,7 +123,7 @@ async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<
 const chargesInFacts = (harness: Harness, simId: number) =>
   harness.asTenant(async (tx) => {
     const situation = await readSituation(tx, CLOSE, cycleAt('P1M', at(1)))
-    const [sim] = await readSims(tx, situation, { ids: [simId] }, ALL_FACTS)
+    const [sim] = await readSims(tx, situation, [simId], ALL_FACTS)
     return [fromMoney(sim?.facts.cost ?? 0), fromMoney(sim?.facts.overageCost ?? 0)]
   })
 

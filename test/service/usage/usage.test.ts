@@ -246,7 +246,7 @@ test('sessions are counted in all pools of a SIM', async () => {
   await harness.complete({ simId, type: TicketType.Provision, poolId: await harness.aPool(), cause })
   await harness.record([harness.usage(simId, { sessions: 10 })])
 
-  const [sim] = await harness.asTenant(async (tx) => readSims(tx, await readSituation(tx), { ids: [simId] }, ALL_FACTS))
+  const [sim] = await harness.asTenant(async (tx) => readSims(tx, await readSituation(tx), [simId], ALL_FACTS))
 
   expect(sim?.facts).toMatchObject({ sessions: 17, sessions24h: 17, smsCount: 1 })
   expect(await harness.rows(sql`select sessions from usage_ledger order by sessions`)).toEqual([
@@ -257,9 +257,7 @@ test('sessions are counted in all pools of a SIM', async () => {
 
 describe('the place of a SIM', () => {
   const placeOf = async (harness: Harness, simId: number) => {
-    const found = await harness.asTenant(async (tx) =>
-      readSims(tx, await readSituation(tx), { ids: [simId] }, NO_FACTS),
-    )
+    const found = await harness.asTenant(async (tx) => readSims(tx, await readSituation(tx), [simId], NO_FACTS))
     const { lastCountry, lastMccMnc, lastRat, countryChanged } = found[0]?.facts ?? {}
     return [lastCountry, lastMccMnc, lastRat, countryChanged]
   }

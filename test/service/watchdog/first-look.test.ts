@@ -332,7 +332,7 @@ describe('the first look of a sweep', () => {
             const values = known.map((name) => [name, SIM_FACTS_BY_NAME.get(name)?.(line, moment)])
             facts.set(line.simId, Object.fromEntries(values))
           }
-          return { lines: facts, read: await readSims(tx, situation, ALL, NO_FACTS) }
+          return { lines: facts, read: await readSims(tx, situation, [...facts.keys()], NO_FACTS) }
         })
 
         for (const { id, facts } of read) expect(facts).toMatchObject(lines.get(id) ?? {})
@@ -378,7 +378,7 @@ test('a look knows who suspended a SIM', async () => {
   const found: unknown[] = []
   const then = async (type: TicketType, cause?: Cause) => {
     await harness.complete({ simId, type, ...(cause && { cause }) })
-    const read = await asTenant(async (tx) => readSims(tx, await readSituation(tx), { ids: [simId] }, NO_FACTS))
+    const read = await asTenant(async (tx) => readSims(tx, await readSituation(tx), [simId], NO_FACTS))
     found.push(read[0]?.facts.suspendedBy)
   }
   await then(TicketType.Provision)

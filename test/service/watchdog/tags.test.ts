@@ -190,7 +190,9 @@ describe('the facts of a tag', () => {
     await world.asTenant(async (tx) => {
       const situation = await readSituation(tx)
       const { key } = situation.moment.cycle
-      const sims = await readSims(tx, situation, { fromId: 0, toId: null, most: 100 }, NO_FACTS)
+      const all = await sql<{ id: number }>`select id from sims`.execute(tx.q)
+      const ids = all.rows.map(({ id }) => id)
+      const sims = await readSims(tx, situation, ids, NO_FACTS)
       const tags = await tagRows(tx, ALL)
       const scans = await scanTags(tx, key, tags, new Date(tx.now.getTime() - DAY))
       for (const { id, tag } of tags) {
