@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import { MOST_SUSPENDED, type SuspendingRules } from '../../../domain/enforcement/undo.ts'
 import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
-import { fewOfMine } from '../../../store/keyset-pages.ts'
+import { fewOfMine, pageLimit } from '../../../store/keyset-pages.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
 export interface UndoRequest {
@@ -78,19 +78,23 @@ const MOST_RULES = 100
 
 /** The rules that have SIMs suspended now. One look-up in an index finds the next rule. */
 export async function readSuspendingRules(tx: TenantTx): Promise<SuspendingRules> {
-  const open = sql`tenant_id = ${mine} and closed_at is null and cause = 'watchdog'`
+  const open = sql`closed_at is null and cause = 'watchdog'`
   const { rows } = await sql<{ rule: string; sims: number; firstAt: Date; lastAt: Date }>`
     with recursive found as (
-      (select rule from suspensions where ${open} order by rule limit 1)
+      (select rule from suspensions where ${fewOfMine(sql`tenant_id`)} and ${open} order by tenant_id, rule limit 1)
       union all
-      select (select s.rule from suspensions s where ${open} and s.rule > f.rule order by s.rule limit 1)
+      select (select rule from suspensions
+               where (tenant_id, rule) > (${mine}, f.rule) and tenant_id <= ${mine} and ${open}
+               order by tenant_id, rule limit 1)
         from found f where f.rule is not null
     )
     select f.rule, s.sims, s.first_at as "firstAt", s.last_at as "lastAt"
       from (select rule from found where rule is not null limit ${MOST_RULES}) f
      cross join lateral (
        select count(*)::integer as sims, min(opened_at) as first_at, max(opened_at) as last_at
-         from (select opened_at from suspensions where ${open} and rule = f.rule limit ${MOST_SUSPENDED + 1}) looked) s
+         from (select opened_at from suspensions
+                where (tenant_id, rule) between (${mine}, f.rule) and (${mine}, f.rule) and ${open}
+                order by tenant_id, rule, sim_id limit ${pageLimit(MOST_SUSPENDED + 1)}) looked) s
      order by s.last_at desc, f.rule`.execute(tx.q)
   return {
     rules: rows.map(({ rule, sims, firstAt, lastAt }) => ({
