@@ -24,8 +24,15 @@ function wordsOf(problem: unknown): string {
   return `${detail} ${unsaid.slice(0, MOST_FAULTS).join('; ')}${more}`
 }
 
+/** Why a part of a page is missing. */
+export interface Missing {
+  readonly missing: string
+  /** Whether it is being computed, and there at a later view. Default: no. */
+  readonly isComing?: true
+}
+
 /** A part of a page: its data, why it is missing, or null if the key may not see it. */
-export type Part<T> = { readonly data: T } | { readonly missing: string } | null
+export type Part<T> = { readonly data: T } | Missing | null
 
 /** The data of a part; undefined if it is missing, or may not be seen. */
 export const dataOf = <T>(part: Part<T>): T | undefined => (part !== null && 'data' in part ? part.data : undefined)
@@ -33,18 +40,22 @@ export const dataOf = <T>(part: Part<T>): T | undefined => (part !== null && 'da
 /** A part waits no longer than this, in milliseconds, and leaves the others alone. */
 const PATIENCE_MS = 2000
 
-/** The answer to a call that a page can do without. Never throws. */
-export async function tryAnswer<T>(call: Promise<FetchResult<T>>, patienceMs = PATIENCE_MS): Promise<Part<T>> {
-  const late = new AbortController()
-  const waiting = sleep(patienceMs, undefined, { signal: late.signal }).catch(() => undefined)
+/** The answer to a call that a page can do without. Never throws. @param late what a part is that takes longer */
+export async function tryAnswer<T>(
+  call: Promise<FetchResult<T>>,
+  patienceMs = PATIENCE_MS,
+  late: Missing = { missing: `It took longer than ${patienceMs / 1000} s.` },
+): Promise<Part<T>> {
+  const answered = new AbortController()
+  const waiting = sleep(patienceMs, undefined, { signal: answered.signal }).catch(() => undefined)
   try {
     const answer = await Promise.race([call, waiting])
-    if (answer === undefined) return { missing: `It took longer than ${patienceMs / 1000} s.` }
+    if (answer === undefined) return late
     if (answer.response.status === 403) return null
     return answer.data === undefined ? { missing: failureOf(answer.error).message } : { data: answer.data }
   } catch (error) {
     return { missing: error instanceof Error ? error.message : String(error) }
   } finally {
-    late.abort()
+    answered.abort()
   }
 }

@@ -4,7 +4,7 @@ import type { WatchdogLogEntry } from '../../domain/alerts/watchdog-log-entry.ts
 import { LogLevel, labelOf, SimStatus } from '../../domain/codes.ts'
 import { instant } from '../../domain/local-time.ts'
 import { count, duration, ofLimit } from '../../domain/quantity.ts'
-import type { Part } from '../answers.ts'
+import type { Missing, Part } from '../answers.ts'
 import type { Html } from './html.ts'
 import { type IconName, icon } from './icon.ts'
 
@@ -108,8 +108,14 @@ ${body}
 /** A panel of a part that may be missing; nothing for one that the key may not see. */
 export function panelOf<T>(words: PanelWords, part: Part<T>, body: (data: T) => Html): Html | '' {
   if (part === null) return ''
-  return panel(words, 'data' in part ? body(part.data) : html`<p class="missing">Cannot be read: ${part.missing}</p>`)
+  return panel(words, 'data' in part ? body(part.data) : missingLine(part))
 }
+
+/** Why a part is missing. A page with one that is coming is read again at each beat (assets/live.js). */
+export const missingLine = ({ missing, isComing }: Missing): Html =>
+  isComing === true
+    ? html`<p class="missing" data-moving>${missing}</p>`
+    : html`<p class="missing">Cannot be read: ${missing}</p>`
 
 /** A row of a list of class `log`. @param end a time or a state */
 export const logRow = (mark: Html, words: Html | string, end: Html | string = ''): Html =>

@@ -6,15 +6,15 @@ import { cutPage, pageQuery } from '../../../domain/page.ts'
 import { count, counted } from '../../../domain/quantity.ts'
 import type { RuleChange } from '../../../domain/rules/rule-change.ts'
 import type { RuleCoverage } from '../../../domain/rules/rule-coverage.ts'
-import { dataOf, mustAnswer, type Part, tryAnswer } from '../../answers.ts'
+import { dataOf, mustAnswer, type Part } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Html } from '../../parts/html.ts'
 import { linkTo, nextPage } from '../../parts/list.ts'
-import { ago, facts, instantMark, notice, panel } from '../../parts/marks.ts'
+import { ago, facts, instantMark, missingLine, notice, panel } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { actsOn } from './acts.ts'
 import { authorWords, changeTable, reasonWords, SUBJECTS, stageBadge, versionLink } from './marks.ts'
-import { activeVersion, type InForce, readRules } from './read.ts'
+import { activeVersion, type InForce, readCoverage, readRules } from './read.ts'
 
 /** Pages of the versions, and of the rules. */
 export const RulesQuery = Type.Object({ page: pageQuery.page, rules: pageQuery.page })
@@ -27,18 +27,11 @@ export async function rulesPage(calls: Calls, { id }: PageTenant, query: RulesQu
   const { page = 1, rules: part = 1 } = query
   const history = (asked: object) =>
     mustAnswer(inside.GET('/internal/rules/versions', { params: { query: { pageSize: MOST_ROWS, ...asked } } }))
-  const [set, coverage, versions] = await Promise.all([
-    readRules(calls),
-    tryAnswer(inside.GET('/internal/rules/coverage')),
-    history({ page }),
-  ])
+  const [set, coverage, versions] = await Promise.all([readRules(calls), readCoverage(calls), history({ page })])
   const { version, refused, rules } = set
   const [activation] = version === 0 ? [] : (await history({ version, pageSize: 1 })).data
   const known = dataOf(coverage)
-  const note =
-    known === undefined
-      ? 'their activity is not known'
-      : `fired since ${instant(known.since)}, counted ${instant(known.at)}`
+  const note = known === undefined ? '' : `fired since ${instant(known.since)}, counted ${instant(known.at)}`
   const { data: shown, pagination } = cutPage(rules, part, MOST_ROWS)
   const path = `/t/${id}/rules`
   return html`<div class="head"><h1>Rules</h1>
@@ -80,5 +73,6 @@ ${rules.map(({ name, subject, stage }) => {
 </tr>`
 })}
 </tbody>
-</table>`
+</table>
+${coverage !== null && 'missing' in coverage ? missingLine(coverage) : ''}`
 }

@@ -4,24 +4,21 @@ import { ServiceError } from '../../../domain/errors.ts'
 import { instant } from '../../../domain/local-time.ts'
 import { count, counted } from '../../../domain/quantity.ts'
 import type { RuleCoverage } from '../../../domain/rules/rule-coverage.ts'
-import { dataOf, tryAnswer } from '../../answers.ts'
+import { dataOf } from '../../answers.ts'
 import type { Calls } from '../../calls.ts'
 import type { Html } from '../../parts/html.ts'
 import { linkTo } from '../../parts/list.ts'
 import { ago, facts, panel, panelOf } from '../../parts/marks.ts'
 import type { PageTenant } from '../../parts/page.ts'
 import { STAGE_WORDS, SUBJECTS, sourceText, stageBadge, testsPanel, versionLink, versionPath } from './marks.ts'
-import { type RuleInForce, readRules, readVersion } from './read.ts'
+import { type RuleInForce, readCoverage, readRules, readVersion } from './read.ts'
 
 /** @throws ServiceError `rule_not_found`, `forbidden` */
 export async function rulePage(calls: Calls, { id }: PageTenant, name: string, now: number): Promise<Html> {
   const { version, rules } = await readRules(calls)
   const rule = rules.find((one) => one.name === name)
   if (rule === undefined) throw new ServiceError('rule_not_found', `No rule ${name} is in force.`)
-  const [{ files, tests }, coverage] = await Promise.all([
-    readVersion(calls, version),
-    tryAnswer(calls.inside.GET('/internal/rules/coverage')),
-  ])
+  const [{ files, tests }, coverage] = await Promise.all([readVersion(calls, version), readCoverage(calls)])
   const known = dataOf(coverage)
   const { description, stage, file } = rule
   const alerts = (ended?: true) => linkTo(`/t/${id}/alerts`, { rule: name, ended })

@@ -4,12 +4,15 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { asShipped, inStage, only, withParams } from '../../service/watchdog/alert-world.ts'
 import { putForeignRules } from '../../setup/foreign-rules.ts'
+import { holding } from '../../setup/lock-waits.ts'
+import { until } from '../../setup/soon.ts'
 import { anActiveSim, useHarness } from '../harness.ts'
 import { type Browser, escaped, fieldIn, linksIn, OWN, useConsole } from './form-browser.ts'
 
 const harness = useHarness()
 const pages = useConsole(harness, { clock: () => harness.now })
 const RULE = 'sim-overage'
+const COUNTING = 'The SIMs of each rule are being counted'
 const HOSTILE = '<b>Vans</b> & "lorries"'
 const path = (below = '') => `/t/${harness.tenant.id}/rules${below}`
 const versionPath = (version: number) => path(`/versions/${version}`)
@@ -33,13 +36,19 @@ beforeEach(async () => {
   pushed = (await harness.operate('POST', '/internal/rules/versions', { files, author: 'Bob' })).body.version
   browser = await pages.signedIn(harness.operatorKey)
 })
+/** A page of the rules with their figures, which come later on a busy machine. */
+const countedPage = (below = '') =>
+  until('the SIMs are counted', async () => {
+    const { body } = await browser.get(path(below))
+    return !body.includes(COUNTING) && body
+  })
 const inForce = async () => (await harness.operate('GET', '/internal/rules')).body.version
 const historyOf = async (version: number) =>
   (await harness.operate('GET', `/internal/rules/versions?version=${version}`)).body.data
 
 describe('the rules', () => {
   test('are listed with their stage and activity, and the versions below', async () => {
-    const { body } = await browser.get(path())
+    const body = await countedPage()
     const text = textOf(body)
 
     expect(text).toContain(`Set Version ${second} Since`)
@@ -54,7 +63,7 @@ describe('the rules', () => {
   })
 
   test('are shown one by one, with whom they are for and their text', async () => {
-    const { body } = await browser.get(path(`/${RULE}`))
+    const body = await countedPage(`/${RULE}`)
 
     expect(textOf(body)).toContain('For SIMs: tariffType Standard')
     expect(textOf(body)).toContain('Stage enforce: it logs, mails and suspends')
@@ -64,6 +73,19 @@ describe('the rules', () => {
     expect(linksIn(body)).toContain(`/t/${harness.tenant.id}/alerts?rule=${RULE}`)
     expect(linksIn(body)).toContain(versionPath(second))
     expect((await browser.get(path('/sim-none'))).status).toBe(404)
+  })
+
+  test('do not wait for a long count, and show it at a later view', async () => {
+    await load({ [RULE]: withParams({ message: 'Another set.' }), 'sim-silent': inStage('shadow') })
+    const release = await holding(harness.databaseUrl, 'lock table watchdog_log in access exclusive mode')
+    for (const below of ['', `/${RULE}`]) {
+      const { status, body } = await browser.get(path(below))
+      expect([status, body]).toEqual([200, expect.stringMatching(`<p class="missing" data-moving>${COUNTING}`)])
+      expect(textOf(body)).toContain(`${RULE} `)
+    }
+    await release()
+
+    expect(textOf(await countedPage())).toMatch(/sim-silent SIMs shadow \d+ 0 never/)
   })
 
   test('tell of a set that this build refuses', async () => {
