@@ -6,7 +6,7 @@ import type { NewSilence, Silence } from '../../domain/alerts/silence.ts'
 import { inWords } from '../../domain/alerts/week-times.ts'
 import { WITHHELD } from '../../domain/alerts/withheld.ts'
 import { dropUndefined } from '../../domain/drop-undefined.ts'
-import { subjectNamed } from '../../domain/watchdog/subject.ts'
+import { namedWords, subjectNamed } from '../../domain/watchdog/subject.ts'
 import { forTenant, forTenantOn } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
@@ -44,11 +44,12 @@ export const listAlerts = forTenant(async (service, flags: AlertFlags) => {
 export const showAlert = forTenantOn(async (service, rule: string, flags: AlertFlags) => {
   const query = { rule, ...idsOf(flags) }
   const { data } = await responseOf(service.GET('/internal/alerts', { params: { query } }))
-  const { kind } = subjectNamed(query)
-  const alert = data.find(({ subject }) => subject.kind === kind)
+  const named = subjectNamed(query)
+  const alert = data.find(({ subject }) => subject.kind === named.kind)
   if (alert === undefined) {
     const list = `npx simherd alerts --tenant ${flags.tenant}`
-    throw new CommandFailure(`it has ended, or never was; "${list}" lists those that have not`, ExitCode.notFound)
+    const words = `${rule} has no open alert about ${namedWords(named)}; "${list}" lists all`
+    throw new CommandFailure(words, ExitCode.notFound)
   }
   printAnswer(flags, alert, linesOf)
 })

@@ -29,6 +29,10 @@ export function checkOneNamed(ids: SubjectIds & { readonly entryId?: number | un
   throw new ServiceError('invalid_request', `got ${got}, expected one of them, or none for the tenant`)
 }
 
+/** The subject of a refused request: without an id it is the tenant, perhaps by mistake. */
+export const namedWords = ({ kind, id }: Subject): string =>
+  kind === 'tenant' ? 'the tenant as a whole (no SIM, pool or tag is named)' : `${kind} ${id}`
+
 /** The SIM, pool or tag of an id; without any, the tenant. */
 export function subjectNamed({ simId, poolId, tagId }: SubjectIds): Subject {
   if (simId != null) return { kind: 'sim', id: simId }

@@ -2,7 +2,7 @@
 
 import type { AlertNamed } from '../../domain/alerts/alert.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { checkOneNamed, subjectNamed } from '../../domain/watchdog/subject.ts'
+import { checkOneNamed, namedWords, subjectNamed } from '../../domain/watchdog/subject.ts'
 import { isFiring } from '../../rules/alerts/alert-state.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -22,7 +22,7 @@ export async function acknowledgeAlert(tx: TenantTx, { rule, ...named }: AlertNa
   const stored = await loadAlerts(tx, [subject], [cycle ?? (await runningCycle(tx)).key, ''])
   const firing = stored.filter((alert) => alert.rule === rule && isFiring(alert.state))
   if (firing.length === 0)
-    throw new ServiceError('alert_not_found', `Rule ${rule} does not fire for ${subject.kind} ${subject.id}.`)
+    throw new ServiceError('alert_not_found', `Rule ${rule} does not fire for ${namedWords(subject)}.`)
   const unseen = firing.filter(({ state }) => state.acknowledged === undefined)
   const acknowledged = { at: tx.now.getTime(), by: tx.caller?.actor ?? null }
   await saveAlerts(

@@ -7,7 +7,14 @@ import {
   listAddresses,
   removeAddress,
 } from '../../../cli/commands/addresses.ts'
-import { addSilence, endSilence, listAlerts, listSilences } from '../../../cli/commands/alerts.ts'
+import {
+  acknowledge,
+  addSilence,
+  endSilence,
+  listAlerts,
+  listSilences,
+  showAlert,
+} from '../../../cli/commands/alerts.ts'
 import { listMails, resendMail, retryMail, showMail } from '../../../cli/commands/mails.ts'
 import { tenantNotices } from '../../../cli/commands/notices.ts'
 import { markBad } from '../../../service/channels/rows/addresses.ts'
@@ -44,6 +51,14 @@ test('what fires is shown, silenced, and no longer silenced', async () => {
   expect(text).toMatch(RegExp(`sim-usage-warning +sim ${iccid} +firing .* 1 +yes +silenced until 2026-11-22 .* none`))
   expect(text).toMatch(RegExp(`${silence} +sim ${sim} +2026-11-22 .* +key:\\S+ +The meter is replaced`))
   expect(lines.slice(-2)).toEqual([`silence ${silence} has ended: what still fires is mailed`, 'nothing is silenced'])
+
+  const [rule, aboutSim] = ['sim-usage-warning', { ...ours(), sim }]
+  await acknowledge(command.settings, rule, aboutSim)
+  await showAlert(command.settings, rule, aboutSim)
+  expect(lines.join('\n')).toMatch(RegExp(`about +sim ${iccid}[^]*acknowledged +2026-11-20 .* by key:`))
+  const forTenant = 'the tenant as a whole \\(no SIM, pool or tag is named\\)'
+  await expect(acknowledge(command.settings, rule, ours())).rejects.toThrow(RegExp(`does not fire for ${forTenant}`))
+  await expect(showAlert(command.settings, rule, ours())).rejects.toThrow(RegExp(`no open alert about ${forTenant}`))
 })
 
 test('a silence may hold at times of the week', async () => {
