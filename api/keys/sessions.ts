@@ -103,8 +103,7 @@ export function sessionsOf(store: Store, keys: KeyCache): Sessions {
       if (mail === undefined) throw wrongCode()
       return useMailOf(mail, given)
     },
-    find: async (token, isUse) =>
-      TOKEN.test(token) ? inPlatform(store, (tx) => useSession(tx, token, isUse)) : undefined,
+    find: async (token, isUse) => (TOKEN.test(token) ? useSession(store, token, isUse) : undefined),
     signOut: (token, { keyId, tenantId }, requestId) =>
       inPlatform(inNameOf(keyId, requestId, 'signOut'), (tx) => endSession(tx, token, tenantId)),
   }

@@ -1,5 +1,5 @@
 import { isSeenLongAgo, type Session, sessionEnd } from '../../domain/tenants/session.ts'
-import type { PlatformTx } from '../../store/tenancy.ts'
+import { inPlatform, type PlatformTx, readOnly, type Store } from '../../store/tenancy.ts'
 import { hashSecret } from './create-key.ts'
 import { usedUp } from './open-session.ts'
 import { findSession, touchSession } from './rows/sessions.ts'
@@ -9,13 +9,14 @@ import { findSession, touchSession } from './rows/sessions.ts'
  *
  * @param isUse whether it is prolonged; a page that keeps itself up to date does not
  */
-export async function useSession(tx: PlatformTx, token: string, isUse: boolean): Promise<Session | undefined> {
+export async function useSession(store: Store, token: string, isUse: boolean): Promise<Session | undefined> {
   const tokenHash = hashSecret(token)
-  const found = await findSession(tx, tokenHash, { isLink: false })
+  const found = await inPlatform(readOnly(store), (tx) => findSession(tx, tokenHash, { isLink: false }))
   if (found === undefined) return undefined
   const { createdAt, seenAt, ...session } = found
-  if (isUse && isSeenLongAgo(seenAt, tx.now))
-    await touchSession(tx, tokenHash, sessionEnd(createdAt, tx.now, session.contact))
+  const now = new Date(store.clock())
+  if (isUse && isSeenLongAgo(seenAt, now))
+    await inPlatform(store, (tx) => touchSession(tx, tokenHash, sessionEnd(createdAt, now, session.contact)))
   return session
 }
 

@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import type { Session, SessionEntry, SessionQuery } from '../../../domain/tenants/session.ts'
+import { kept } from '../../../store/kept.ts'
 import { readPage } from '../../../store/paging.ts'
 import type { PlatformTx } from '../../../store/tenancy.ts'
 
@@ -48,7 +49,7 @@ export async function findSession(
   { isLink }: TokenKind,
 ): Promise<StoredSession | undefined> {
   const { rows } = await sql<Omit<StoredSession, 'id'>>`
-    select k.id as "keyId", k.name as "keyName", k.tenant_id as "tenantId", k.scopes, k.contact,
+    ${kept}select k.id as "keyId", k.name as "keyName", k.tenant_id as "tenantId", k.scopes, k.contact,
            s.created_at as "createdAt", s.seen_at as "seenAt"
       from sessions s
       join api_keys k on k.id = s.key_id
