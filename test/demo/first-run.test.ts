@@ -8,7 +8,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../stack/free-port.ts'
 import { hasChromium, launchChromium } from '../api/console/chromium.ts'
-import { takePictures, walkConsole } from './walk-console.ts'
+import { takePictures, walkConsole } from '../api/console/walk-console.ts'
 
 const SUITE = 'shows each page of the console, to an operator and to keys, without a fault'
 const ROOT = join(import.meta.dirname, '../..')

@@ -1,8 +1,8 @@
 /** Walks through a console by its links, as a person would, and looks at one page of each kind. */
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { signIn } from '../api/console/chromium.ts'
-import { faultsAt } from '../api/console/page-faults.ts'
+import { signIn } from './chromium.ts'
+import { faultsAt } from './page-faults.ts'
 
 export interface Walk {
   /** The path of the first page of each kind: `/t/:id/sims/:id`, and the names of its query. */
