@@ -45,7 +45,7 @@ export async function storeRecords(tx: TenantTx, deliveryId: number | null): Pro
 /**
  * Adds the sums to the ledger and to the pools' totals. If a cycle is closed, the next statement will have the
  * difference. Call with the cycles and the pools locked: no other transaction then changes these rows, so a row stays
- * in its place.
+ * in its place. The places are also given as an array: by the join alone, PostgreSQL would read a small ledger whole.
  *
  * The row of a SIM's first usage in a cycle and pool is inserted. Its tariff is the last one of the membership in the
  * cycle, not the one at the record's instant. Tickets set later tariffs.
@@ -74,7 +74,7 @@ export async function addToLedger(tx: TenantTx): Promise<void> {
       update usage_ledger l
          set bytes = g.bytes_before + g.bytes, voice_seconds = g.voice_before + g.voice_seconds,
              sms_count = g.sms_before + g.sms_count, sessions = g.sessions_before + g.sessions
-        from given g where l.ctid = g.place
+        from given g where l.ctid = g.place and l.ctid = any(array(select place from given))
       returning 1
     ), first as (
       insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, bytes, voice_seconds, sms_count, sessions)
