@@ -3,7 +3,7 @@
  * estate. An API and a worker run as separate processes, with the shipped rules.
  *
  * Usage: node tools/bench/latency.ts [--sims 100000] [--rate 1000] [--seconds 20] [--every 50]. Every so many records one takes
- * a SIM past its threshold. Exits with 1 if the p99 misses its target.
+ * a SIM past its threshold. Exits with 1 if a figure misses its target.
  */
 import { openQueues } from '../../adapters/queues/backend.ts'
 import { lookAtAll } from '../../store/shards.ts'
@@ -23,7 +23,8 @@ import {
 } from './log-latency.ts'
 import { machine, quantile, wholeNumbers } from './measure.ts'
 
-const MOST_MS = 500
+/** Milliseconds: at rest, and beside sweeps. */
+const MOST = { p50: 60, p99: 100, p99BesideSweeps: 500 }
 const POST_MS = 100
 const WARM_SECONDS = 3
 
@@ -97,7 +98,14 @@ function print(atRest: Latencies, beside: Latencies, sweeps: number): void {
   console.log(LATENCY_HEAD)
   console.log(latencyRow('at rest', atRest))
   console.log(latencyRow(`beside ${sweeps} sweeps`, beside))
-  const worst = Math.max(...[atRest, beside].map(({ logged }) => quantile(logged, 0.99)))
-  console.log(`\np99 at most ${worst.toFixed(0)} ms, target ≤ ${MOST_MS}`)
-  if (worst > MOST_MS) process.exitCode = 1
+  const figures = {
+    p50: quantile(atRest.logged, 0.5),
+    p99: quantile(atRest.logged, 0.99),
+    p99BesideSweeps: quantile(beside.logged, 0.99),
+  }
+  for (const name of ['p50', 'p99', 'p99BesideSweeps'] as const) {
+    const isMissed = figures[name] > MOST[name]
+    console.log(`${name} ${figures[name].toFixed(0)} ms, target ≤ ${MOST[name]}${isMissed ? ': missed' : ''}`)
+    if (isMissed) process.exitCode = 1
+  }
 }
