@@ -4,7 +4,7 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { type InternalClient, internalClient, type PublicClient, publicClient } from '../adapters/rest/client.ts'
 import type { App } from '../api/http/app.ts'
-import type { Callers } from '../api/keys/callers.ts'
+import type { Callers, LocalCaller } from '../api/keys/callers.ts'
 
 /** The listeners, and how to name a caller to them. */
 export interface Doors {
@@ -15,13 +15,12 @@ export interface Doors {
 
 export interface Calls {
   readonly outside: PublicClient
+  /** The same, for a page that shows activation codes: each answer with one is in the audit trail. */
+  readonly showingCodes: PublicClient
   readonly inside: InternalClient
 }
 
-interface CallsOf {
-  readonly keyId: string
-  /** Public id of the session that asks. */
-  readonly sessionId?: string | undefined
+interface CallsOf extends LocalCaller {
   /** The tenant that the calls are about, or `@platform`. */
   readonly tenantId: string
   /** The calls have the id of the request that needs them. */
@@ -36,10 +35,14 @@ const EMPTY: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** Clients of both listeners. Each call has the present rights of the key. */
 export function callsOf(doors: Doors, of: CallsOf): Calls {
-  const fetchFrom = (app: App) => (request: Request) => fetchBy(request, (sent) => injectAs(doors, of, app, sent))
+  const fetchFrom =
+    (app: App, by = of) =>
+    (request: Request) =>
+      fetchBy(request, (sent) => injectAs(doors, by, app, sent))
   const common = { baseUrl: BASE_URL, headers: headersFor(of) }
   return {
     outside: publicClient({ ...common, fetch: fetchFrom(doors.outside) }),
+    showingCodes: publicClient({ ...common, fetch: fetchFrom(doors.outside, { ...of, showsCodes: true }) }),
     inside: internalClient({ ...common, fetch: fetchFrom(doors.inside) }),
   }
 }
@@ -51,8 +54,8 @@ export const streamInside = (doors: Doors, of: CallsOf, url: string): Promise<Li
 const headersFor = ({ tenantId, requestId }: CallsOf) => ({ 'x-tenant-id': tenantId, 'x-request-id': requestId })
 
 /** Sends a request in the context of the caller. It is awaited there: a request begins with the call of `then`. */
-const injectAs = ({ callers }: Doors, { keyId, sessionId }: CallsOf, app: App, request: InjectOptions) =>
-  callers.run({ keyId, sessionId }, async () => await app.inject(request))
+const injectAs = ({ callers }: Doors, { keyId, sessionId, showsCodes }: CallsOf, app: App, request: InjectOptions) =>
+  callers.run({ keyId, sessionId, showsCodes }, async () => await app.inject(request))
 
 async function fetchBy(
   request: Request,

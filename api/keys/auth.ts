@@ -124,7 +124,8 @@ export function useKeys(
       await inPlatform(store, (tx) => touchKey(tx, key.id))
     }
     request.keyId = key.id
-    request.keyScopes = key.scopes
+    request.keyScopes =
+      caller === undefined || caller.showsCodes === true ? key.scopes : key.scopes.filter((one) => one !== 'esim')
     request.keyTenantId = key.tenantId
     request.askingSessionId = caller?.sessionId ?? null
   })

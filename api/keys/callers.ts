@@ -4,10 +4,13 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** The key that a caller acts by, and the session of the console that asks; undefined: none does. */
-interface LocalCaller {
+export interface LocalCaller {
+  /** The key that it acts by. */
   readonly keyId: string
+  /** The session of the console that asks. Omitted: none does. */
   readonly sessionId?: string | undefined
+  /** Whether it shows activation codes of eSIMs to a person. Default: no, so the answer has none. */
+  readonly showsCodes?: boolean | undefined
 }
 export type Callers = AsyncLocalStorage<LocalCaller>
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { allows } from '../../../domain/tenants/tenant.ts'
 import type { Doors } from '../../calls.ts'
 import { actRoutes, Done, doneNotice } from '../../parts/form.ts'
 import { sendPage } from '../../parts/page.ts'
@@ -7,7 +8,7 @@ import { callsFor, type TenantParams } from '../../tenant.ts'
 import { actsOn, STATE_ACTS } from './acts.ts'
 import { historyPage } from './history.ts'
 import { SimsQuery, simsPage } from './list.ts'
-import { MORE_ACTS, MOVE } from './more-acts.ts'
+import { MORE_ACTS, MOVE, SHOW_CODE } from './more-acts.ts'
 import { simPage } from './show.ts'
 import { readSimNamed } from './sim-act.ts'
 
@@ -34,7 +35,8 @@ export function simRoutes(app: FastifyInstance, doors: Doors, clock: () => numbe
       const isOperator = request.session?.tenantId === null
       // A new state is said until it is carried out: then its badge says so.
       const said = doneNotice(request, [...actsOn(sim), ...MORE_ACTS, MOVE])
-      const main = await simPage(calls, tenant, sim, { now: clock(), said, isOperator })
+      const seesCodes = allows(request.session?.scopes ?? [], 'esim')
+      const main = await simPage(calls, tenant, sim, { now: clock(), said, isOperator, seesCodes })
       const title = sim.tag || sim.iccid
       return sendPage(reply, { title, main, tenant, current: 'sims' })
     },
@@ -51,4 +53,5 @@ export function simRoutes(app: FastifyInstance, doors: Doors, clock: () => numbe
   )
   for (const act of [...STATE_ACTS, ...MORE_ACTS]) actRoutes(app, doors, clock, act)
   actRoutes(app, doors, clock, MOVE)
+  actRoutes(app, doors, clock, SHOW_CODE)
 }

@@ -1,10 +1,11 @@
 /** Acts on a SIM that leave its state alone: messages to its device, the watchdog's care for it, its next pool. */
 import { html } from 'hono/html'
-import { SimStatus } from '../../../domain/codes.ts'
+import { SimStatus, SimType } from '../../../domain/codes.ts'
 import type { Sim } from '../../../domain/sims/sim.ts'
 import type { Calls } from '../../calls.ts'
 import { type Act, numberField, readNumber, textField } from '../../parts/form.ts'
 import type { Html } from '../../parts/html.ts'
+import { facts, grouped } from '../../parts/marks.ts'
 import { type PoolName, poolField, readPoolNames } from '../../pools.ts'
 import { thresholdWords } from './marks.ts'
 import { type ActedOn, readSim, simAct } from './sim-act.ts'
@@ -188,7 +189,42 @@ export function queuedWords(sim: Queued): (readonly [string, Html | string])[] {
   return isQueued(sim) ? [['At cycle end', pendingUnassign ? 'unprovisioned' : `moves to ${to.join(', ')}`]] : []
 }
 
-interface Seen {
+/** Its answer has the code, in no URL. */
+export const SHOW_CODE = simAct<Sim>({
+  name: 'code',
+  label: 'Show its activation code',
+  icon: 'key',
+  question: 'Show the activation code of this eSIM?',
+  facts: () => [
+    ['Then', 'The next page shows the code, also as a QR code. Anyone who has it can download the profile.'],
+    ['Taken back', 'It is not: the audit trail notes that this key was shown the code.'],
+  ],
+  warning: ({ sim }) => (sim.type === SimType.eSIM ? undefined : 'It is a physical SIM: it has none.'),
+  send: ({ showingCodes }, { sim }) =>
+    showingCodes.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: String(sim.id) } } }),
+  show: codePage,
+  done: '',
+})
+
+function codePage({ tag, iccid, esimQrPayload, esimQrDataUrl }: Sim, back: string): Html {
+  const code =
+    esimQrPayload === null || esimQrDataUrl === null
+      ? html`<p class="empty">None is stored, or this key may not see it.</p>`
+      : facts([
+          ['Code', html`<code>${esimQrPayload}</code>`],
+          ['QR code', html`<img src="${esimQrDataUrl}" alt="The code, to be read by the device">`],
+        ])
+  return html`<div class="head"><div>
+<p class="crumbs"><a href="${back}"><bdi>${tag || grouped(iccid)}</bdi></a></p>
+<h1>Activation code</h1>
+</div></div>
+<div class="panel act">${code}
+<p class="acts"><a class="button" href="${back}">To the SIM</a></p></div>`
+}
+
+export interface Seen {
+  /** Whether the key may see activation codes of eSIMs. */
+  readonly seesCodes: boolean
   /** Others may not call the internal interface. */
   readonly isOperator: boolean
   /** Whether a person has ended enforcement for this cycle. */
@@ -196,7 +232,10 @@ interface Seen {
 }
 
 /** Acts that the present SIM allows. */
-export function moreActsOn(sim: Sim, { isOperator, isSpared }: Seen): Pick<Act<never>, 'name' | 'label' | 'icon'>[] {
+export function moreActsOn(
+  sim: Sim,
+  { isOperator, isSpared, seesCodes }: Seen,
+): Pick<Act<never>, 'name' | 'label' | 'icon'>[] {
   const isActive = sim.status === SimStatus.Active
   const isProvisioned = sim.status !== SimStatus.Unprovisioned
   return [
@@ -206,8 +245,9 @@ export function moreActsOn(sim: Sim, { isOperator, isSpared }: Seen): Pick<Act<n
     ...(isProvisioned ? [MOVE] : []),
     ...(isProvisioned && !sim.pendingUnassign ? [takeOut] : []),
     ...(isOperator && isQueued(sim) ? [takeBack] : []),
+    ...(seesCodes && sim.type === SimType.eSIM ? [SHOW_CODE] : []),
   ]
 }
 
-/** Without {@link MOVE}, whose object has the pools too. */
+/** Without {@link MOVE}, whose object has the pools too, and {@link SHOW_CODE}, whose answer is a page. */
 export const MORE_ACTS = [refresh, sendSms, spare, exempt, watch, setThreshold, takeOut, takeBack]

@@ -19,7 +19,7 @@ import { poolLink } from '../pools/marks.ts'
 import { workflowLink } from '../workflows/marks.ts'
 import { actsOn } from './acts.ts'
 import { thresholdWords } from './marks.ts'
-import { moreActsOn, queuedWords } from './more-acts.ts'
+import { moreActsOn, queuedWords, type Seen } from './more-acts.ts'
 
 const MOST_ENTRIES = 10
 
@@ -28,7 +28,7 @@ export async function simPage(
   calls: Calls,
   tenant: PageTenant,
   sim: Sim,
-  { now, said, isOperator }: { readonly now: number; readonly said: Html | ''; readonly isOperator: boolean },
+  { now, said, ...seen }: { readonly now: number; readonly said: Html | '' } & Pick<Seen, 'isOperator' | 'seesCodes'>,
 ): Promise<Html> {
   const { outside, inside } = calls
   const path = { id: sim.id }
@@ -42,7 +42,8 @@ export async function simPage(
   ])
   const poolWords = sim.poolId === null ? 'none' : poolLink(tenant.id, sim.poolId, dataOf(pool)?.name)
   const isSpared = dataOf(enforcement)?.passedOver ?? false
-  const more = moreActsOn(sim, { isOperator, isSpared })
+  const { isOperator } = seen
+  const more = moreActsOn(sim, { ...seen, isSpared })
   return html`<div class="head">
 <div>
 <p class="crumbs"><a href="/t/${tenant.id}/sims">SIMs</a></p>

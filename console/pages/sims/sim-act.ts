@@ -26,15 +26,21 @@ export async function readSim(calls: Calls, id: number): Promise<ActedOn> {
   return { sim, enforcement }
 }
 
-type Fields = Pick<Act<ActedOn>, 'name' | 'label' | 'icon' | 'tone' | 'send' | 'done'> &
+type Fields<A> = Pick<Act<ActedOn, number, A>, 'name' | 'label' | 'icon' | 'tone' | 'send' | 'show' | 'done'> &
   Pick<Confirmation, 'question' | 'fields'>
-interface SimAct extends Fields {
+interface SimAct<A> extends Fields<A> {
   /** After the name and state of the SIM. */
   readonly facts: (found: ActedOn, now: number) => Confirmation['facts']
   readonly warning?: (found: ActedOn) => string | undefined
 }
 
-export const simAct = ({ question, facts, fields, warning, ...act }: SimAct): Act<ActedOn> => ({
+export const simAct = <A = unknown>({
+  question,
+  facts,
+  fields,
+  warning,
+  ...act
+}: SimAct<NoInfer<A>>): Act<ActedOn, number, A> => ({
   ...act,
   noun: 'sims',
   read: readSim,

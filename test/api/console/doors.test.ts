@@ -40,8 +40,11 @@ const BY_WRITERS =
   /\/orders\/(new|:id\/cancel)$|\/pools\/:id\/settings$|\/sims\/:id\/(suspend|activate|refresh|send-sms|move|take-out)$/
 /** Forms that an admin key of the tenant may send. */
 const BY_ADMINS = /^\/t\/:tenant\/settings\//
+/** A form that changes nothing: it shows an activation code, or says that the key may not see it. */
+const OF_CODES = /\/sims\/:id\/code$/
 /** The scopes of the tenant's keys that may send a form. */
 const sendersOf = (path: string) => [
+  ...(OF_CODES.test(path) ? ['read', 'write', 'admin'] : []),
   ...(BY_WRITERS.test(path) ? ['write', 'admin'] : []),
   ...(BY_ADMINS.test(path) ? ['admin'] : []),
   ...(MY.test(path) ? ['admin', 'billing'] : []),

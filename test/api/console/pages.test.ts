@@ -66,7 +66,8 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     const opened = await openPage(shown)
     page = opened.page
     said = opened.said
-    await signIn(page, harness.operatorKey)
+    const { key } = (await harness.operate('POST', '/internal/keys', { name: 'k', scopes: ['operator', 'esim'] })).body
+    await signIn(page, key)
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
   })
 
@@ -74,6 +75,14 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
     faults.push(...(await faultsAt(page, shown.url)))
     await look(['', '/sims', `/sims/${simId}`, `/sims/${simId}/history`])
     await look(['suspend', 'threshold', 'move', 'activate'].map((act) => `/sims/${simId}/${act}`))
+    const eSim = await aSim(harness.tenant, {
+      type: 1,
+      esimQrPayload: `LPA:1$${'rsp.'.repeat(15)}example$${'A'.repeat(60)}`,
+    })
+    await look([`/sims/${eSim.id}`, `/sims/${eSim.id}/code`])
+    await page.getByRole('button', { name: 'Show its activation code' }).click()
+    await page.getByAltText('The code').waitFor()
+    await lookHere()
     await look(['/pools', `/pools/${poolId}/settings`, `/pools/${poolId}`, '/find?q=w', '/find?q=nowhere'])
     const largest = await page.goto(`${shown.url}/t/${harness.tenant.id}/pools/${poolId}`)
     expect(await largest?.text()).toContain('w'.repeat(128))

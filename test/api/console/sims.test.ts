@@ -160,6 +160,49 @@ describe('a SIM', () => {
   })
 })
 
+describe('the activation code of an eSIM', () => {
+  const CODE = 'LPA:1$rsp.example.com$04386-AGYFT-A74Y8-3F815$$1'
+  const anESim = () => aSim(harness.tenant, { type: 1, esimQrPayload: CODE })
+  const shownTo = async () => {
+    const { body } = await harness.tenant.inside('GET', '/internal/audit?subject=esim-codes')
+    return body.data.map(({ keyId, subjectId }: { keyId: string; subjectId: string }) => [keyId, Number(subjectId)])
+  }
+
+  test('is on its own page alone, and each view of that is in the audit trail', async () => {
+    const { id } = await anESim()
+    const browser = await pages.signedIn(harness.tenant.key)
+    const pathOfCode = `${simsOf()}/${id}/code`
+    const before = await shownTo()
+    const others = await Promise.all([simsOf(), `${simsOf()}/${id}`, pathOfCode].map((one) => browser.get(one)))
+    for (const { status, body } of others) expect([status, body]).toEqual([200, expect.not.stringMatching('LPA:')])
+    expect(await shownTo()).toEqual(before)
+
+    const { status, body } = await browser.post(pathOfCode, { key: crypto.randomUUID() })
+    expect(status).toBe(200)
+    expect(body).toContain(`<code>${CODE}</code>`)
+    expect(body).toMatch(/<img src="data:image\/png;base64,[^"]+" alt="/)
+    expect(await shownTo()).toEqual([[harness.tenant.key.split('_')[1], id], ...before])
+  })
+
+  test('is offered to keys that may see it, and of eSIMs', async () => {
+    const [eSim, card] = [await anESim(), await aSim(harness.tenant)]
+    const [writer, reader] = [await pages.signedIn(harness.tenant.key), await pages.signedIn(await readKey())]
+    const isOffered = async (browser: typeof reader, { id }: typeof card) =>
+      linksIn((await browser.get(`${simsOf()}/${id}`)).body).includes(`${simsOf()}/${id}/code`)
+    const offered = [isOffered(writer, eSim), isOffered(reader, eSim), isOffered(writer, card)]
+    const before = await shownTo()
+    const sent = await reader.post(`${simsOf()}/${eSim.id}/code`, { key: crypto.randomUUID() })
+
+    expect(await Promise.all(offered)).toEqual([true, false, false])
+    expect([sent.status, sent.body]).toEqual([
+      200,
+      expect.stringContaining('None is stored, or this key may not see it.'),
+    ])
+    expect((await writer.get(`${simsOf()}/${card.id}/code`)).body).toContain('It is a physical SIM')
+    expect(await shownTo()).toEqual(before)
+  })
+})
+
 describe('a part of a page', () => {
   test('that comes late is named so', async () => {
     const late = new Promise<never>(() => undefined)
