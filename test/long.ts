@@ -132,6 +132,12 @@ export const LONG: readonly LongSuite[] = [
   conformance('internal-examples', 'the internal interface under Schemathesis: examples, edges, sequences', 4),
   conformance('internal-drawn', 'the internal interface under Schemathesis: drawn requests', 8),
   suite('console-live', 'api/console/live-browser', 'a live page in Chromium keeps what a person does', 1),
+  suite(
+    'console-hostile',
+    'api/console/hostile-browser',
+    'words of others run nothing in Chromium, and are read back',
+    1,
+  ),
   suite('console-pages', 'api/console/pages', 'each page of the console in Chromium, with the longest texts', 6),
   suite('crowd', 'api/every-route/crowd', 'a hundred requests at once to any route let another tenant go first', 6),
   waiting(
