@@ -55,7 +55,7 @@ describe('a SIM without an effective rule', () => {
         ),
     ],
     ['match', 'no rules of SIMs', (world) => world.put(only({ 'pool-overage': asShipped }))],
-    ['match', 'another tenant', (world) => world.put(warning(matching({ tenant: 't0*0' })))],
+    ['match', 'another tenant', (world) => world.put(warning(matching({ tenant: 'tz*' })))],
     ['match', 'another tariff', (world) => world.put(warning(matching({ tariffType: 'Fixed Pool' })))],
     ['stage', 'off', (world) => world.put(warning(inStage('off')))],
     ['stage', 'shadow', (world) => world.put(warning(inStage('shadow')))],
