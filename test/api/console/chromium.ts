@@ -50,10 +50,11 @@ export async function openPage(shown: Shown, shownAs: BrowserContextOptions = {}
   return { context, page, said }
 }
 
-/** Signs in at the door, where the page is. */
+/** Signs in at the door, where the page is, and waits for the page behind it. */
 export async function signIn(page: Page, key: string): Promise<void> {
   // Chromium complains if a field has the focus before it gives the focus to the one that the page names.
   await page.locator('[autofocus]:focus').waitFor()
   await page.getByLabel('API key').fill(key)
   await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.waitForURL(({ pathname }) => pathname !== '/sign-in')
 }

@@ -40,7 +40,6 @@ describe.runIf(await hasChromium(SUITE))(SUITE, () => {
       void dialog.dismiss()
     })
     await signIn(page, harness.operatorKey)
-    await page.getByRole('button', { name: 'Sign out' }).waitFor()
   })
 
   /** Opens a page, and compares its texts of others with the stored ones. */

@@ -1,7 +1,7 @@
 /** Walks through a console by its links, as a person would, and looks at one page of each kind. */
 import { join } from 'node:path'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { signIn } from './chromium.ts'
+import type { Browser, Page } from 'playwright-core'
+import { openPage, type Shown, signIn } from './chromium.ts'
 import { faultsAt } from './page-faults.ts'
 
 export interface Walk {
@@ -13,7 +13,7 @@ export interface Walk {
 
 /** @param at the console's URL, without a trailing slash, and the tenant to begin at @param key of the person that walks */
 export const walkConsole = (browser: Browser, at: { readonly url: string; readonly tenantId: string }, key: string) =>
-  signedIn(browser, at.url, key, (context, page) => walk(context, page, at))
+  signedIn({ browser, url: at.url }, key, (opened) => walk(opened, at))
 
 /** Pictures of pages, as they are shown at first. @param paths by name of the file @param folder where they are put */
 export const takePictures = (
@@ -21,7 +21,7 @@ export const takePictures = (
   { url, key, folder }: { readonly url: string; readonly key: string; readonly folder: string },
   paths: Readonly<Record<string, string>>,
 ): Promise<void> =>
-  signedIn(browser, url, key, async (_, page) => {
+  signedIn({ browser, url }, key, async ({ page }) => {
     await page.emulateMedia({ colorScheme: 'light' })
     for (const [name, path] of Object.entries(paths)) {
       await page.setViewportSize({ width: name.endsWith('-phone') ? 360 : 1280, height: 800 })
@@ -30,47 +30,36 @@ export const takePictures = (
     }
   })
 
-async function signedIn<T>(
-  browser: Browser,
-  url: string,
-  key: string,
-  look: (context: BrowserContext, page: Page) => Promise<T>,
-): Promise<T> {
-  const context = await browser.newContext()
+type Opened = Awaited<ReturnType<typeof openPage>>
+
+async function signedIn<T>(shown: Shown, key: string, look: (opened: Opened) => Promise<T>): Promise<T> {
+  const opened = await openPage(shown)
   try {
-    const page = await context.newPage()
-    await page.goto(url)
-    await signIn(page, key)
-    await page.getByRole('button', { name: 'Sign out' }).waitFor()
-    return await look(context, page)
+    await signIn(opened.page, key)
+    return await look(opened)
   } finally {
-    await context.close()
+    await opened.context.close()
   }
 }
 
 async function walk(
-  context: BrowserContext,
-  page: Page,
+  { context, page, said }: Opened,
   { url, tenantId }: { readonly url: string; readonly tenantId: string },
 ): Promise<Walk> {
   const seen = new Map<string, string>()
   const faults: string[] = []
-  let at = ''
-  page.on('console', (message) => faults.push(`${at}: ${message.text()}`))
-  page.on('pageerror', ({ message }) => faults.push(`${at}: ${message}`))
-  page.on('request', (request) => request.url().startsWith(`${url}/`) || faults.push(`${at}: asked ${request.url()}`))
   const next = [`/t/${tenantId}`]
   for (let path = next.shift(); path !== undefined; path = next.shift()) {
     const kind = kindOf(path)
     if (seen.has(kind)) continue
     seen.set(kind, path)
-    at = path
     if (isFile(path)) {
-      const { status } = await context.request.get(url + path).then((answer) => ({ status: answer.status() }))
-      if (status !== 200) faults.push(`${at}: ${status}`)
+      const status = (await context.request.get(url + path)).status()
+      if (status !== 200) faults.push(`${path}: ${status}`)
       continue
     }
-    faults.push(...(await faultsAt(page, url + path)).map((fault) => `${at}: ${fault}`))
+    const found = await faultsAt(page, url + path)
+    faults.push(...[...found, ...said.splice(0)].map((fault) => `${path}: ${fault}`))
     next.push(...(await linksOn(page)))
   }
   return { seen, faults }
