@@ -16,7 +16,7 @@ export interface Doors {
 export interface Calls {
   readonly outside: PublicClient
   /** The same, for a page that shows activation codes: each answer with one is in the audit trail. */
-  readonly showingCodes: PublicClient
+  readonly showingCodes: () => PublicClient
   readonly inside: InternalClient
 }
 
@@ -35,14 +35,11 @@ const EMPTY: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** Clients of both listeners. Each call has the present rights of the key. */
 export function callsOf(doors: Doors, of: CallsOf): Calls {
-  const fetchFrom =
-    (app: App, by = of) =>
-    (request: Request) =>
-      fetchBy(request, (sent) => injectAs(doors, by, app, sent))
+  const fetchFrom = (app: App) => (request: Request) => fetchBy(request, (sent) => injectAs(doors, of, app, sent))
   const common = { baseUrl: BASE_URL, headers: headersFor(of) }
   return {
     outside: publicClient({ ...common, fetch: fetchFrom(doors.outside) }),
-    showingCodes: publicClient({ ...common, fetch: fetchFrom(doors.outside, { ...of, showsCodes: true }) }),
+    showingCodes: () => callsOf(doors, { ...of, showsCodes: true }).outside,
     inside: internalClient({ ...common, fetch: fetchFrom(doors.inside) }),
   }
 }

@@ -7,7 +7,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 export interface LocalCaller {
   /** The key that it acts by. */
   readonly keyId: string
-  /** The session of the console that asks. Omitted: none does. */
+  /** Public id of the session of the console that asks. Omitted: none does. */
   readonly sessionId?: string | undefined
   /** Whether it shows activation codes of eSIMs to a person. Default: no, so the answer has none. */
   readonly showsCodes?: boolean | undefined

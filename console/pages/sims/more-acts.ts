@@ -189,7 +189,7 @@ export function queuedWords(sim: Queued): (readonly [string, Html | string])[] {
   return isQueued(sim) ? [['At cycle end', pendingUnassign ? 'unprovisioned' : `moves to ${to.join(', ')}`]] : []
 }
 
-/** Its answer has the code, in no URL. */
+/** The code is in the answer to the form, and in no URL. */
 export const SHOW_CODE = simAct<Sim>({
   name: 'code',
   label: 'Show its activation code',
@@ -201,7 +201,7 @@ export const SHOW_CODE = simAct<Sim>({
   ],
   warning: ({ sim }) => (sim.type === SimType.eSIM ? undefined : 'It is a physical SIM: it has none.'),
   send: ({ showingCodes }, { sim }) =>
-    showingCodes.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: String(sim.id) } } }),
+    showingCodes().GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: String(sim.id) } } }),
   show: codePage,
   done: '',
 })
@@ -249,5 +249,5 @@ export function moreActsOn(
   ]
 }
 
-/** Without {@link MOVE}, whose object has the pools too, and {@link SHOW_CODE}, whose answer is a page. */
+/** Without {@link MOVE} and {@link SHOW_CODE}: the one reads the pools too, the other answers with a page. */
 export const MORE_ACTS = [refresh, sendSms, spare, exempt, watch, setThreshold, takeOut, takeBack]
