@@ -40,7 +40,7 @@ export const dataOf = <T>(part: Part<T>): T | undefined => (part !== null && 'da
 /** A part waits no longer than this, in milliseconds, and leaves the others alone. */
 const PATIENCE_MS = 2000
 
-/** The answer to a call that a page can do without. Never throws. @param late what a part is that takes longer */
+/** The answer to a call that a page can do without. Never throws. @param late the part, if the answer takes longer */
 export async function tryAnswer<T>(
   call: Promise<FetchResult<T>>,
   patienceMs = PATIENCE_MS,

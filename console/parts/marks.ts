@@ -111,7 +111,7 @@ export function panelOf<T>(words: PanelWords, part: Part<T>, body: (data: T) => 
   return panel(words, 'data' in part ? body(part.data) : missingLine(part))
 }
 
-/** Why a part is missing. A page with one that is coming is read again at each beat (assets/live.js). */
+/** Why a part is missing. A live page is read again at each beat until the part has come (assets/live.js). */
 export const missingLine = ({ missing, isComing }: Missing): Html =>
   isComing === true
     ? html`<p class="missing" data-moving>${missing}</p>`

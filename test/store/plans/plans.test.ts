@@ -22,7 +22,10 @@ const estates = [useLargeEstate(SIMS, EQUALS), useLargeEstate(4 * SIMS, EQUALS)]
 
 const NONE = { buffers: 0, rows: 0, scans: [] }
 
-/** Tables with rows of each SIM, which a chunk of usage looks up. A small one read whole does not grow: PostgreSQL uses the index of a large one. */
+/**
+ * A chunk of usage looks its SIMs up in these tables. {@link grows} does not see a small one read whole if PostgreSQL uses
+ * the index of a large one.
+ */
 const LOOKED_UP = new Set(['usage_ledger', 'usage_records', 'memberships', 'sim_sightings'])
 
 const readsWhole = (few: Pick<Statement, 'scans'>, many: Statement): boolean =>
